@@ -13,6 +13,7 @@
 #include "import/names.h"
 #include "store/sidecar.h"
 #include "store/kinds.h"
+#include "store/processes.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -397,6 +398,27 @@ static bool add_own(struct walk *w, const struct dir *d, struct ss_run *run)
 	return run->own.v;
 }
 
+/* Processes that followed each other are no hosts of one run. */
+static bool part_processes(struct walk *w, const struct dir *d)
+{
+	struct ss_recording *v = calloc(w->files.n + 1, sizeof(*v));
+	for (size_t i = 0; v && i < w->files.n; i++)
+		v[i] = (struct ss_recording){ w->files.v[i].name, w->files.v[i].older };
+	bool ok = v && ss_processes_in_turn(v, w->files.n);
+	size_t n = 0;
+	for (size_t i = 0; ok && i < w->files.n; i++) {
+		struct file f = w->files.v[i];
+		f.older = v[i].older;
+		if (f.older > MOST_SPANS)
+			look(w, d->path, f.name, "was written by one of too many processes, and an old one");
+		else
+			w->files.v[n++] = f;
+	}
+	w->files.n = ok ? n : w->files.n;
+	free(v);
+	return ok;
+}
+
 static size_t count_older(const struct walk *w, uint32_t older)
 {
 	size_t n = 0;
@@ -475,7 +497,7 @@ static bool add_run(struct walk *w, const struct dir *d, const struct stat *st)
 		run.name = run_name(&w->s->arena, d);
 	else
 		run.name = d->rel.n && w->what != SS_SCAN_RUN ? d->rel : last_part(d->path);
-	if (!run.name.p || !add_hosts(w, d, &run, 0) || !add_own(w, d, &run))
+	if (!run.name.p || !part_processes(w, d) || !add_hosts(w, d, &run, 0) || !add_own(w, d, &run))
 		return false;
 	return push_run(w, d, run) && add_older(w, d, run);
 }

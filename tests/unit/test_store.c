@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "store/kinds.h"
 #include "store/session.h"
+#include "store/processes.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -652,10 +653,32 @@ static void opens_nothing_outside(void **state)
 	pthread_join(thread, NULL);
 }
 
+#define AT(machine, process, span) { SS_STR_INIT(machine "_" process "." span ".pt.trace.json"), 0 }
+
+/* Ranks of one job stay together; a program that was started again, with two recordings each time, comes in turn. */
+static void processes_in_turn(void **state)
+{
+	struct ss_recording v[] = {
+		AT("a", "11", "1790000000000000000"), AT("a", "12", "1790000004000000000"), /* ranks */
+		AT("b", "21", "1790000102000"),	      AT("b", "21", "1790000100000"),	    /* milliseconds */
+		AT("b", "22", "1790000202"),	      AT("b", "22", "1790000200"),
+		AT("c", "31", "1790000000000000000"), AT("c", "x", "1790000900000000000"),
+		AT("d", "41", "1790000000"),	      AT("d", "42", "1790000005"),
+		AT("d", "43", "1790000016"),	      AT("d", "44", "1790000100"),
+	};
+	static const uint32_t older[] = { 0, 0, 2, 3, 0, 1, 0, 0, 2, 2, 1, 0 };
+	(void)state;
+	v[3].older = v[5].older = 1;
+	assert_true(ss_processes_in_turn(v, SS_COUNT(v)));
+	for (size_t i = 0; i < SS_COUNT(v); i++)
+		assert_int_equal(v[i].older, older[i]);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_top, remove_top)
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(processes_in_turn),
 		TEST(names_runs_as_xprof_does),
 		TEST(opens_a_profile_from_wherever_one_stands),
 		TEST(prefers_the_layout_to_loose_files),

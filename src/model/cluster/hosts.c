@@ -264,6 +264,9 @@ static bool split_number(struct ss_str name, struct ss_str *head, uint64_t *numb
 	return at < name.n && name.n - at < 10 && ss_str_to_u64(ss_str_sub(name, at, name.n), number);
 }
 
+/* Numbers further apart than this many times the hosts there are count something else: processes, addresses, jobs. */
+#define MOST_APART 32
+
 static struct numbered numbers_of(const struct ss_cluster *c)
 {
 	struct numbered r = { .all = c->hosts.n > 0, .least = UINT64_MAX };
@@ -279,6 +282,7 @@ static struct numbered numbers_of(const struct ss_cluster *c)
 		r.least = n < r.least ? n : r.least;
 		r.most = n > r.most ? n : r.most;
 	}
+	r.all = r.all && r.most - r.least < MOST_APART * c->hosts.n;
 	return r;
 }
 
