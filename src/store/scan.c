@@ -13,6 +13,7 @@
 #include "import/names.h"
 #include "store/sidecar.h"
 #include "store/kinds.h"
+#include "store/not_a_profile.h"
 #include "store/processes.h"
 
 #include <dirent.h>
@@ -82,54 +83,6 @@ static void look(struct walk *w, struct ss_str dir, struct ss_str name, const ch
 		w->no_memory = true;
 }
 
-/* Names that programs give to what they have not copied whole. */
-static bool is_unfinished(struct ss_str name)
-{
-	static const struct ss_str ends[] = { SS_STR_INIT(".part"), SS_STR_INIT(".partial"), SS_STR_INIT(".tmp"),
-					      SS_STR_INIT(".crdownload"), SS_STR_INIT("_.gstmp") };
-	for (size_t i = 0; i < SS_COUNT(ends); i++)
-		if (ss_str_ends(name, ends[i]))
-			return ss_str_contains(name, SS_STR("xplane")) || ss_str_contains(name, SS_STR("trace"));
-	return false;
-}
-
-#define NSYS "is a report of Nsight Systems: export it with 'nsys export --type sqlite' and open the .sqlite file"
-#define ARCHIVE "is an archive: name it instead of the directory"
-
-/* Why is a file of this name no host of a run? NULL: nobody would have thought it was. */
-static const char *why_not(struct ss_str name)
-{
-	static const struct {
-		struct ss_str suffix;
-		const char *why;
-	} rules[] = {
-		{ SS_STR_INIT(".nsys-rep"), NSYS },
-		{ SS_STR_INIT(".qdrep"), NSYS },
-		{ SS_STR_INIT(".ncu-rep"),
-		  "is a report of Nsight Compute, of counters of single kernels: take a timeline with 'nsys profile'" },
-		{ SS_STR_INIT(".ntff"),
-		  "is a profile of AWS Neuron: export it with 'neuron-profile view --output-format perfetto'" },
-		{ SS_STR_INIT(".zip"), ARCHIVE },
-		{ SS_STR_INIT(".tar"), ARCHIVE },
-		{ SS_STR_INIT(".tar.gz"), ARCHIVE },
-		{ SS_STR_INIT(".tgz"), ARCHIVE },
-		{ SS_STR_INIT(".tar.zst"), ARCHIVE },
-		{ SS_STR_INIT(".hlo_proto.pb"), "holds one HLO module, not a profile" },
-		{ SS_STR_INIT(".tracetable"), "is an SSTable of the Cloud TPU trace server, which cannot be read" },
-		{ SS_STR_INIT(".json"), "is JSON, not an *.xplane.pb" },
-		{ SS_STR_INIT(".pb.gz"), "does not end in .xplane.pb.gz" },
-		{ SS_STR_INIT(".pb"), "does not end in .xplane.pb" },
-	};
-	if (ss_str_is(name, "xplane.pb"))
-		return "has no host name before .xplane.pb";
-	if (is_unfinished(name))
-		return "is a copy or a download that has not finished";
-	for (size_t i = 0; i < SS_COUNT(rules); i++)
-		if (ss_str_ends(name, rules[i].suffix))
-			return rules[i].why;
-	return ss_str_contains(name, SS_STR("xplane")) ? "does not end in .xplane.pb" : NULL;
-}
-
 static struct ss_str last_part(struct ss_str path)
 {
 	size_t slash = ss_str_rchr(path, '/');
@@ -141,7 +94,7 @@ bool ss_store_reads(struct ss_str path)
 	struct ss_str label, name = last_part(path);
 	return ss_profile_rank(name) != SS_NO_PROFILE || ss_profile_rank_in_run(name) != SS_NO_PROFILE ||
 	       ss_file_kind(name, SS_PLACE_RUN | SS_PLACE_SIDECAR | SS_PLACE_LOOSE, &label) || ss_str_ends(name, SS_STR(".json")) ||
-	       ss_str_ends(name, SS_STR(".json.gz")) || ss_str_ends(name, SS_STR(".ssp")) || why_not(name);
+	       ss_str_ends(name, SS_STR(".json.gz")) || ss_str_ends(name, SS_STR(".ssp")) || ss_not_a_profile(name);
 }
 
 static bool is_host_file(const struct dir *d, struct ss_str name)
@@ -261,7 +214,7 @@ static void take_entry(struct walk *w, const struct dir *d, int fd, const struct
 			kind = ss_file_kind(name, d->is_run ? SS_PLACE_RUN : SS_PLACE_SIDECAR | SS_PLACE_LOOSE, &label);
 		by_content = !kind && !is_host_file(d, name) && type == DT_REG && is_trace_inside(w, fd, name);
 		if (!kind && !by_content && !is_host_file(d, name)) {
-			why = why_not(name);
+			why = ss_not_a_profile(name);
 			if (why)
 				look(w, d->path, name, why);
 			return;

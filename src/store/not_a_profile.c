@@ -1,0 +1,49 @@
+/* not_a_profile.c - see not_a_profile.h. */
+#include "store/not_a_profile.h"
+
+/* Names that programs give to what they have not copied whole. */
+static bool is_unfinished(struct ss_str name)
+{
+	static const struct ss_str ends[] = { SS_STR_INIT(".part"), SS_STR_INIT(".partial"), SS_STR_INIT(".tmp"),
+					      SS_STR_INIT(".crdownload"), SS_STR_INIT("_.gstmp") };
+	for (size_t i = 0; i < SS_COUNT(ends); i++)
+		if (ss_str_ends(name, ends[i]))
+			return ss_str_contains(name, SS_STR("xplane")) || ss_str_contains(name, SS_STR("trace"));
+	return false;
+}
+
+#define NSYS "is a report of Nsight Systems: export it with 'nsys export --type sqlite' and open the .sqlite file"
+#define ARCHIVE "is an archive: name it instead of the directory"
+
+const char *ss_not_a_profile(struct ss_str name)
+{
+	static const struct {
+		struct ss_str suffix;
+		const char *why;
+	} rules[] = {
+		{ SS_STR_INIT(".nsys-rep"), NSYS },
+		{ SS_STR_INIT(".qdrep"), NSYS },
+		{ SS_STR_INIT(".ncu-rep"),
+		  "is a report of Nsight Compute, of counters of single kernels: take a timeline with 'nsys profile'" },
+		{ SS_STR_INIT(".ntff"),
+		  "is a profile of AWS Neuron: export it with 'neuron-profile view --output-format perfetto'" },
+		{ SS_STR_INIT(".zip"), ARCHIVE },
+		{ SS_STR_INIT(".tar"), ARCHIVE },
+		{ SS_STR_INIT(".tar.gz"), ARCHIVE },
+		{ SS_STR_INIT(".tgz"), ARCHIVE },
+		{ SS_STR_INIT(".tar.zst"), ARCHIVE },
+		{ SS_STR_INIT(".hlo_proto.pb"), "holds one HLO module, not a profile" },
+		{ SS_STR_INIT(".tracetable"), "is an SSTable of the Cloud TPU trace server, which cannot be read" },
+		{ SS_STR_INIT(".json"), "is JSON, not an *.xplane.pb" },
+		{ SS_STR_INIT(".pb.gz"), "does not end in .xplane.pb.gz" },
+		{ SS_STR_INIT(".pb"), "does not end in .xplane.pb" },
+	};
+	if (ss_str_is(name, "xplane.pb"))
+		return "has no host name before .xplane.pb";
+	if (is_unfinished(name))
+		return "is a copy or a download that has not finished";
+	for (size_t i = 0; i < SS_COUNT(rules); i++)
+		if (ss_str_ends(name, rules[i].suffix))
+			return rules[i].why;
+	return ss_str_contains(name, SS_STR("xplane")) ? "does not end in .xplane.pb" : NULL;
+}
