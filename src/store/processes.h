@@ -2,8 +2,8 @@
  * processes.h - traces of PyTorch whose names say that one process followed the other: the trace
  * "vm_4711.1790000000000000000.pt.trace.json" is of process 4711 on vm, and was written at that time since 1970.
  *
- * Ranks of one job write theirs within seconds, and are hosts of one run. Processes of one machine that wrote theirs further apart are
- * other runs of a program.
+ * Ranks of one job write theirs within seconds, and are hosts of one run. Processes of one machine that wrote
+ * theirs further apart are other runs of a program.
  */
 #ifndef SS_STORE_PROCESSES_H
 #define SS_STORE_PROCESSES_H
