@@ -4,9 +4,9 @@
 #include "parts.h"
 
 #include "model/cluster/aligned.h"
+#include "request/recorded.h"
 #include "request/request.h"
 #include "store/kinds.h"
-#include "store/session.h"
 #include "tools/timeline.h"
 
 #include <stdio.h>
@@ -232,7 +232,7 @@ static bool list_files(struct cli_profile *p, const struct ss_selection *sel, st
 /* All hosts are those of the whole recording, whose runs may be several. */
 static bool whole_session(struct cli_profile *p, const char *kind, struct ss_err *err)
 {
-	const struct ss_run *run = kind || p->alone ? p->run : ss_session_run(&p->store, p->run, &p->store.arena);
+	const struct ss_run *run = kind || p->alone ? p->run : ss_recorded_run(&p->store, p->run, &p->store.arena);
 	if (run)
 		p->run = run;
 	return run || ss_fail_mem(err);

@@ -1,8 +1,7 @@
 /* recordings.c - see recordings.h. */
 #include "recordings.h"
 
-#include "model/host/host.h"
-#include "store/kinds.h"
+#include "request/recorded.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,20 +16,8 @@ struct span {
 
 static bool read_span(const struct ss_host_file *f, struct span *out)
 {
-	struct ss_host h;
-	struct ss_err ignored = { 0 };
-	struct ss_xstat s;
-	*out = (struct span){ *f, 0, 0 };
-	if (ss_file_kind_is_raw(f->kind) || !ss_str_ends(f->path, SS_STR(".xplane.pb")) ||
-	    !ss_host_open_below(&h, f->top, f->path.p, &ignored))
-		return false;
-	const struct ss_plane *p = ss_host_plane(&h, SS_PLANE_TASK_ENV);
-	if (p && ss_xstats_find(ss_xplane_stats(p->x), SS_STAT_PROFILE_START_TIME, &s))
-		out->begin_ns = ss_xstat_int_or_uint(&s);
-	if (p && ss_xstats_find(ss_xplane_stats(p->x), SS_STAT_PROFILE_STOP_TIME, &s))
-		out->end_ns = ss_xstat_int_or_uint(&s);
-	ss_host_close(&h);
-	return out->begin_ns > 0 && out->end_ns > out->begin_ns;
+	out->file = *f;
+	return ss_recorded_at(f, &out->begin_ns, &out->end_ns);
 }
 
 static int by_begin(const void *a, const void *b)

@@ -1,8 +1,8 @@
 /* api.c - the C interface: a store, a cache of opened profiles, and questions to tools. */
 #include "api/api.h"
 
+#include "request/recorded.h"
 #include "request/request.h"
-#include "store/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +107,7 @@ static struct ss_session *open_session(struct stepscope *s, const struct ss_run 
 				       bool all, bool visits, struct ss_selection *sel, struct ss_arena *arena,
 				       struct ss_err *err)
 {
-	const struct ss_run *whole = kind ? run : ss_session_run(&s->store, run, arena);
+	const struct ss_run *whole = kind ? run : ss_recorded_run(&s->store, run, arena);
 	if (!whole) {
 		ss_fail_mem(err);
 		return NULL;

@@ -1,4 +1,5 @@
 /* call.c - what routes share: parameters, runs, hosts, replies. */
+#include "request/recorded.h"
 #include "serve/call.h"
 
 #include "base/assert.h"
@@ -7,7 +8,6 @@
 #include "base/vec.h"
 #include "serve/gzip.h"
 #include "serve/spool.h"
-#include "store/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +136,7 @@ const struct ss_run *ss_call_run(struct ss_call *c, struct ss_err *err)
 
 static const struct ss_run *whole_session(struct ss_call *c, const struct ss_run *run, struct ss_err *err)
 {
-	const struct ss_run *whole = ss_session_run(c->opened.runs ? &c->opened : &c->snapshot->store, run, c->req->arena);
+	const struct ss_run *whole = ss_recorded_run(c->opened.runs ? &c->opened : &c->snapshot->store, run, c->req->arena);
 	if (!whole)
 		ss_fail_mem(err);
 	return whole;

@@ -87,14 +87,15 @@ static struct near *near_runs(const struct ss_store *s, const struct ss_run *run
 	return v;
 }
 
-const struct ss_run *ss_session_run(const struct ss_store *s, const struct ss_run *run, struct ss_arena *arena)
+const struct ss_run *ss_session_run(const struct ss_store *s, const struct ss_run *run, ss_together_fn *together,
+				    struct ss_arena *arena)
 {
 	struct session all = { .files = { NULL, 0, 0 } };
 	size_t n;
 	struct near *v = near_runs(s, run, &n);
 	bool ok = v && (!n || add_run(&all, run));
 	for (size_t i = 0; ok && i < n; i++)
-		ok = add_if_new(&all, v[i].run);
+		ok = (together && !together(run, v[i].run)) || add_if_new(&all, v[i].run);
 	struct ss_run *whole = NULL;
 	if (ok && all.files.n > run->nhosts) {
 		whole = SS_NEW(arena, struct ss_run);

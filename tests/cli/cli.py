@@ -476,6 +476,14 @@ def no_wrong_culprit(c, scratch):
                 'do not say whether' in text, (kind, host, notes, text))
 
 
+def sole_profile(name):
+    for folder, _, files in os.walk(os.path.join(ROOT, 'tests', 'data', 'profiles', name)):
+        for f in files:
+            if f.endswith('.xplane.pb'):
+                return os.path.join(folder, f)
+    raise FileNotFoundError(name)
+
+
 def scattered(c, scratch):
     """Hosts whose profilers began seconds apart are in runs of their own: one recording for every command, unless asked for one run."""
     of = os.path.join(HOSTS, 'late_input', 'plugins', 'profile', 'run')
@@ -495,6 +503,13 @@ def scattered(c, scratch):
     c.case(['summary', scratch, '--run', first, '--alone'], 0, r'host: host0\n')
     c.case(['tool', 'host_steps', scratch, '--run', first, '--alone', '--format', 'csv', '--table', 'hosts'], 0, '"host1","missing"')
     c.case(['summary', scratch, '--run', first, '--host', 'host3'], 0, r'host: host3\n')
+    # Recorded on other days: their names alone say that they began seconds apart.
+    apart = scratch + '_apart'
+    for i, profile in enumerate(('jax_mlp_train', 'tf_inputbound_steps')):
+        run = os.path.join(apart, 'plugins', 'profile', f'2026_11_20_10_00_0{i}')
+        os.makedirs(run)
+        shutil.copyfile(sole_profile(profile), os.path.join(run, f'machine{i}.xplane.pb'))
+        c.case(['summary', apart, '--run', os.path.basename(run)], 0, rf'host: machine{i}\n')
 
 
 OVER_HOSTS = ('host_steps', 'stragglers', 'exposed_communication', 'collectives', 'critical_path', 'what_if')

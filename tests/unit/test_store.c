@@ -417,7 +417,7 @@ static void joins_runs_of_one_recording(void **state)
 	make_file("plugins/profile/other/host4.xplane.pb", "x");
 	scan(&s, NULL);
 	const struct ss_run *run = ss_store_run(&s, SS_STR("2026_11_20_10_00_04"));
-	const struct ss_run *whole = ss_session_run(&s, run, &arena);
+	const struct ss_run *whole = ss_session_run(&s, run, NULL, &arena);
 	assert_non_null(whole);
 	assert_str(whole->name, "2026_11_20_10_00_04");
 	assert_int_equal(whole->nhosts, 3);
@@ -427,9 +427,9 @@ static void joins_runs_of_one_recording(void **state)
 	assert_str(whole->hosts[2].name, "host2");
 	assert_true(ss_str_ends(whole->hosts[1].path, SS_STR("2026_11_20_10_00_09/host10.xplane.pb")));
 	run = ss_store_run(&s, SS_STR("other"));
-	assert_ptr_equal(ss_session_run(&s, run, &arena), run);
+	assert_ptr_equal(ss_session_run(&s, run, NULL, &arena), run);
 	run = ss_store_run(&s, SS_STR("2026_11_20_10_02_00"));
-	assert_ptr_equal(ss_session_run(&s, run, &arena), run);
+	assert_ptr_equal(ss_session_run(&s, run, NULL, &arena), run);
 	ss_arena_release(&arena);
 	ss_store_free(&s);
 }
