@@ -52,7 +52,7 @@ def _load() -> ctypes.CDLL:
             except OSError:
                 if path == os.environ.get("STEPSCOPE_LIBRARY"):
                     raise
-    raise ImportError("libstepscope is not found: build stepscope, or name the library in $STEPSCOPE_LIBRARY")
+    raise ImportError("libstepscope is not found: run ./dev build, or name the library in $STEPSCOPE_LIBRARY")
 
 
 class _Question(ctypes.Structure):
