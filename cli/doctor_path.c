@@ -77,6 +77,13 @@ static void judge_host(struct doctor *d, const char *what, const struct ss_host 
 			   form ? "; it is " : "", form ? form : "");
 }
 
+/* An error that begins with the file's path, without it: the line names the file already. */
+static const char *without_path(const char *text, struct ss_str path)
+{
+	struct ss_str rest = ss_str_from(text);
+	return ss_str_take(&rest, SS_STR("'")) && ss_str_take(&rest, path) && ss_str_take(&rest, SS_STR("' ")) ? rest.p : text;
+}
+
 /* Reports what the reader of the file's format finds wrong. */
 static void judge_file(struct doctor *d, const char *what, const struct ss_host_file *f)
 {
@@ -89,7 +96,7 @@ static void judge_file(struct doctor *d, const char *what, const struct ss_host_
 		return;
 	}
 	if (!ss_host_open_below(&h, f->top, f->path.p, &err)) {
-		doctor_say(d, DOCTOR_BAD, what, "%s%s", err.text,
+		doctor_say(d, DOCTOR_BAD, what, "%s%s", without_path(err.text, f->path),
 			   is_fresh(f->mtime_ns) ? ". It changed just now: the program may still be writing it" : "");
 		return;
 	}

@@ -67,7 +67,7 @@ def layouts(scratch):
     text = b'This is what the program printed while it ran, and no profile.\n'
     return [
         # files of the profiler itself
-        ('zero bytes', {host: b''}, '', 'is empty: the program that wrote it ended'),
+        ('zero bytes', {host: b''}, '', 'host0.xplane.pb  is empty: the program may have been killed'),
         ('zero bytes, named', {host: b''}, host, 'is empty'),
         ('cut short', {host: whole[:len(whole) // 2]}, '', 'is truncated: it ends at byte'),
         ('cut short within the last plane', {host: whole[:-3]}, '', 'is truncated'),
