@@ -79,6 +79,12 @@ static bool of_hosts(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
 		    ss_say(j, "%zu of %zu hosts %s not in the recording: " SS_FMT ". What %s is not known.", n, c->hosts.n,
 			   n == 1 ? "is" : "are", SS_ARG(names), n == 1 ? "it does" : "they do"),
 		    false);
+	else if (c && c->nranks_missing)
+		add(j,
+		    ss_say(j, "%llu of %llu ranks %s not in the recording. What %s is not known.",
+			   (unsigned long long)c->nranks_missing, (unsigned long long)(c->nparts + c->nranks_missing),
+			   c->nranks_missing == 1 ? "is" : "are", c->nranks_missing == 1 ? "it does" : "they do"),
+		    false);
 	return c || m->nhosts <= 1;
 }
 

@@ -326,7 +326,7 @@ static void say_scope(struct ss_judge *j, struct ss_verdict_finding *f)
 	if (!f->befallen || f->befallen == j->nunits || !f->text.n)
 		return;
 	struct ss_str text = ss_cut(ss_str_sub(f->text, 0, f->text.n - 1), SS_MOST_TEXT_BYTES - 60);
-	f->text = ss_say(j, SS_FMT ". So it is on %zu of %zu %s.", SS_ARG(text), f->befallen, j->nunits,
+	f->text = ss_say(j, SS_FMT ". This holds for %zu of %zu %s.", SS_ARG(text), f->befallen, j->nunits,
 			 j->has_device ? "devices" : "hosts");
 }
 

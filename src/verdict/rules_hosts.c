@@ -169,7 +169,7 @@ static struct ss_str what_it_is(struct ss_judge *j, const struct ss_judged_unit 
 		return ss_say(j, "the transfers of " SS_FMT " take longer than those of the other hosts, so its links are slow",
 			      SS_ARG(j->late.host));
 	if (worst->wait.meetings && j->late.nabsent)
-		return SS_STR("hosts are missing in the recording, or cut short in it, so waiting for them and the "
+		return SS_STR("participants are missing in the recording, or cut short in it, so waiting for them and the "
 			      "transfer cannot be told apart");
 	if (worst->wait.meetings)
 		return SS_STR("this is the transfer itself, not waiting for a participant");

@@ -111,7 +111,7 @@ def unproved(f):
 def contradictions(o):
     """Sentences of one answer that cannot be true together."""
     wrong = [f'{f["cause"]}: {x} is in no evidence' for f in o['findings'] for x in unproved(f)]
-    everywhere = [f for f in o['findings'] if 'So it is on' not in f['text']]
+    everywhere = [f for f in o['findings'] if 'This holds for' not in f['text']]
     parts = sum(f['share'] for f in everywhere if f['cause'] in PARTS and f['share'] is not None)
     if parts > 1.005:
         wrong.append(f'the parts of the time are {parts:.3f} of it')
@@ -123,7 +123,7 @@ def contradictions(o):
         wrong.append('Python was not recorded, and is named')
     late = re.search(r'Host (\S+) comes last .* busy with ([a-z ]+)[:.]', ' '.join(f['text'] for f in o['findings'] if f['cause'] == 'straggler'))
     for f in everywhere_but_compute(o):
-        if late and re.search(r'So it is on 1 of', f['text']) and late.group(1) in f['text'] and f['share'] > 0.5 and late.group(2) == 'compute':
+        if late and re.search(r'This holds for 1 of', f['text']) and late.group(1) in f['text'] and f['share'] > 0.5 and late.group(2) == 'compute':
             wrong.append(f'the late host computes, and {f["cause"]} takes most of its time')
     return wrong
 

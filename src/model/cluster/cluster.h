@@ -155,6 +155,7 @@ struct ss_cluster {
 	uint64_t ndevices_expected;
 	int64_t start_unix_ns;		/* of the session; 0: unknown */
 	int64_t middle_ps;		/* of the recording: where offsets hold */
+	uint64_t nranks_missing; /* processes of the job, as its files tell (distributedInfo), without a file */
 	uint32_t nmissing;
 	bool by_run;			/* collectives were joined by run ids */
 	struct ss_arena arena;

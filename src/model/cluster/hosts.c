@@ -306,6 +306,19 @@ static uint64_t devices_told(const struct ss_cluster *c)
 	return most;
 }
 
+/* Ranks of the job that have no file; 0 where a file is of no rank, or none tells how many there are. */
+static uint64_t ranks_missing(const struct ss_cluster *c)
+{
+	uint64_t world = 0, ranks = 0;
+	for (uint32_t i = 0; i < c->nparts; i++) {
+		if (!c->parts[i].is_rank)
+			return 0;
+		ranks += c->parts[i].host != SS_NO_HOST;
+		world = c->parts[i].world > world && c->parts[i].world < UINT32_MAX ? c->parts[i].world : world;
+	}
+	return world > ranks ? world - ranks : 0;
+}
+
 /* The number of the first host: 0 or 1, by what the names and the number of hosts leave. */
 static uint64_t first_number(const struct numbered *r, uint64_t hosts)
 {
@@ -495,5 +508,6 @@ bool ss_cluster_place(struct ss_cluster *c)
 	if (!number_devices(c, &names, hosts) || !find_missing(c, &names, hosts) || !put_hosts_in_order(c))
 		return false;
 	c->ndevices_expected = told > c->devices.n ? told : c->devices.n + (uint64_t)c->nmissing * per_host;
+	c->nranks_missing = ranks_missing(c);
 	return set_zeros(c);
 }

@@ -657,6 +657,8 @@ static bool find(struct judging *j, struct ss_err *err)
 	v->nhosts = (uint32_t)j->s->hosts.n;
 	for (size_t h = 0; h < j->c->hosts.n; h++)
 		v->nabsent += j->c->hosts.v[h].state != SS_HOST_OK;
+	if (!v->nabsent && j->c->nranks_missing)
+		v->nabsent = (uint32_t)j->c->nranks_missing;
 	v->nsteps = (uint32_t)j->s->steps.n;
 	if (j->s->steps.n)
 		estimate(j);
