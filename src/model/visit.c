@@ -14,7 +14,8 @@
 
 /* Files that are open at a time, together. */
 #define OPEN_BYTES ((uint64_t)64 << 20)
-#define TRIM_HOSTS 16
+#define TRIM_BYTES ((uint64_t)512 << 10)
+#define TRIM_HOSTS 16	/* that are smaller */
 #define MAX_THREADS 16
 
 struct tour {
@@ -144,7 +145,7 @@ static bool go(void *arg, size_t thread, struct ss_err *err)
 		bool ok = visit_host(t, i, bytes, &bad);
 		leave(t, i, bytes, ok, &bad);
 		/* Small pieces that stay keep what is free between them resident: 0.5 MB a host without this. */
-		if (i % TRIM_HOSTS == TRIM_HOSTS - 1)
+		if (bytes >= TRIM_BYTES || i % TRIM_HOSTS == TRIM_HOSTS - 1)
 			ss_heap_trim();
 	}
 	return true;
