@@ -113,7 +113,7 @@ def query_time(c, t, port, top):
     class At:                           # what hostile.ask_sql wants
         pass
     At.port = port
-    status, _, took, head = hostile.ask_sql(At, hostile.ENDLESS % 7)
+    status, _, took, head = hostile.ask_sql(At, hostile.HOURS % 7)
     c.check('time of a query', status == 503 and near(took, want), f'{status} {took} {head}')
     most = t.value('time of a query', 1)
     status, n, took, _ = hostile.ask_sql(At, hostile.LONG % 1, '&limit=1000000')
@@ -258,7 +258,7 @@ def in_work(c, t, port):
         pass
     At.port = port
     for n in (most - 1, most):
-        threads = [threading.Thread(target=hostile.ask_sql, args=(At, hostile.ENDLESS % (100 * n + i))) for i in range(n)]
+        threads = [threading.Thread(target=hostile.ask_sql, args=(At, hostile.HOURS % (100 * n + i))) for i in range(n)]
         for thread in threads:
             thread.start()
         time.sleep(2)
