@@ -68,8 +68,9 @@ static bool find_library(char *out, size_t n, struct ss_err *err)
 			return true;
 		}
 	}
-	return ss_fail(err, SS_ENOTFOUND, "%s was not found beside this program: './dev build' or './dev install' makes it; $STEPSCOPE_INJECT names "
-		       "one elsewhere",
+	return ss_fail(err, SS_ENOTFOUND,
+		       "%s was not found beside this program: './dev build' or './dev install' makes it; $STEPSCOPE_INJECT "
+		       "names one elsewhere",
 		       LIBRARY);
 }
 
