@@ -106,7 +106,7 @@ static bool keeps_up(const struct work *k)
 {
 	size_t own = 0, n = k->w->n;
 	const struct ss_window *v = k->w->v, *last = &v[n - 1];
-	int64_t due_ps = last->begin_ps + (last->begin_ps - v[0].begin_ps) / (int64_t)(n - 1);
+	int64_t due_ps = ss_safe_end(last->begin_ps, ss_safe_between(v[0].begin_ps, last->begin_ps) / (n - 1));
 	due_ps = due_ps > last->end_ps ? due_ps : last->end_ps;
 	if (k->begins.v[k->skip + n * k->per_step - 1] >= due_ps)
 		return false;
