@@ -151,6 +151,12 @@ export function whatIfLink(table: TableData, session: Pick<Session, "tool" | "to
 	};
 }
 
+/* What a change would gain, where the tool is about that; else the moment. */
+function linksOf(t: TableData, session: Session): (col: string, row: number) => string | undefined {
+	const whatIf = whatIfLink(t, session);
+	return (col, row) => whatIf?.(col, row) ?? momentOf(t, col, row, session);
+}
+
 function ResultView({ result, session }: { result: Result; session: Session }) {
 	const filter = useQuery("filter");
 	const tables = result.tables.filter((t) => t.nrows > 0 || t.cols.length > 0 || Object.keys(t.props ?? {}).length > 0);
@@ -168,12 +174,11 @@ function ResultView({ result, session }: { result: Result; session: Session }) {
 					{t.cols.length > 0 && (
 						<Grid
 							table={t}
-							link={whatIfLink(t, session)}
 							filter={i === 0 ? filter : ""}
 							orderKey={i === 0 ? "order" : `order_${t.name}`}
 							csv={csvAddress(session, i > 0 ? t.name : "")}
 							maxRows={tables.length > 1 ? 16 : 24}
-							link={(col, row) => momentOf(t, col, row, session)}
+							link={linksOf(t, session)}
 							{...(i === 0 ? { onFilter: (f: string) => adjust({ filter: f }) } : {})}
 						/>
 					)}
