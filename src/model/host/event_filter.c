@@ -321,8 +321,9 @@ void ss_event_filter_free(struct ss_event_filter *f)
 
 /* --- evaluation -------------------------------------------------------------------------------- */
 
-static bool holds_text(struct ss_event_filter_step *s, struct ss_str v)
+static bool holds_text(struct ss_event_filter *f, struct ss_event_filter_step *s, struct ss_str v)
 {
+	enum ss_regex_found found;
 	switch (s->compare) {
 	case EQUAL:
 		return ss_str_eq(v, s->text);
@@ -331,8 +332,9 @@ static bool holds_text(struct ss_event_filter_step *s, struct ss_str v)
 	case CONTAINS:
 		return ss_str_contains(v, s->text);
 	default:
-		return (ss_regex_search(s->regex, v, NULL, 0, NULL, NULL) == SS_REGEX_YES) ==
-		       (s->compare == MATCHES);
+		found = ss_regex_search(s->regex, v, NULL, 0, NULL, NULL);
+		f->no_memory |= found == SS_REGEX_STOPPED;
+		return (found == SS_REGEX_YES) == (s->compare == MATCHES);
 	}
 }
 
@@ -354,17 +356,17 @@ static bool holds_number(const struct ss_event_filter_step *s, double v)
 	}
 }
 
-static bool holds(struct ss_event_filter_step *s, const struct ss_event_record *e)
+static bool holds(struct ss_event_filter *f, struct ss_event_filter_step *s, const struct ss_event_record *e)
 {
 	switch (s->field) {
 	case PLANE:
-		return holds_text(s, e->plane);
+		return holds_text(f, s, e->plane);
 	case LINE:
-		return holds_text(s, e->line.n ? e->line : e->line_id);
+		return holds_text(f, s, e->line.n ? e->line : e->line_id);
 	case LINE_ID:
-		return holds_text(s, e->line_id.n ? e->line_id : e->line);
+		return holds_text(f, s, e->line_id.n ? e->line_id : e->line);
 	case EVENT:
-		return holds_text(s, e->event);
+		return holds_text(f, s, e->event);
 	case DURATION:
 		return holds_number(s, e->dur_ps);
 	case BEGIN:
@@ -387,7 +389,7 @@ bool ss_event_filter_passes(struct ss_event_filter *f, const struct ss_event_rec
 			stack[n - 1] = s->kind == AND ? stack[n - 1] && stack[n]
 						      : stack[n - 1] || stack[n];
 		} else {
-			stack[n++] = holds(s, e);
+			stack[n++] = holds(f, s, e);
 		}
 	}
 	return !n || stack[0];

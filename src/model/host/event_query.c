@@ -63,7 +63,7 @@ struct walk {
 		named; /* of each name: 0 not looked at, 1 it matches, 2 it does not, 3 see the event's stats */
 	ss_event_query_fn *fn;
 	void *arg;
-	bool ended;
+	bool ended, no_memory;
 };
 
 static bool is_digits(struct ss_str s)
@@ -89,9 +89,12 @@ static struct ss_str better_name(const struct walk *w, const struct ss_xline *l,
 	return had;
 }
 
-static bool found(struct ss_regex *r, struct ss_str text)
+/* A search that stops lacks memory: nothing else stops it. */
+static bool found(struct walk *w, struct ss_regex *r, struct ss_str text)
 {
-	return ss_regex_search(r, text, NULL, 0, NULL, NULL) == SS_REGEX_YES;
+	enum ss_regex_found f = ss_regex_search(r, text, NULL, 0, NULL, NULL);
+	w->no_memory |= f == SS_REGEX_STOPPED;
+	return f == SS_REGEX_YES;
 }
 
 /* Does the name match? Looked up once for each name. */
@@ -102,13 +105,13 @@ static bool name_matches(struct walk *w, const struct ss_xline *l, const struct 
 	*name = ss_xevent_meta_name(w->p, meta);
 	uint8_t *known = meta == SS_NONE ? NULL : &w->named[meta];
 	if (!known)
-		return found(w->q->event, *name);
+		return found(w, w->q->event, *name);
 	if (!*known)
-		*known = is_digits(*name) ? 3 : found(w->q->event, *name) ? 1 : 2;
+		*known = is_digits(*name) ? 3 : found(w, w->q->event, *name) ? 1 : 2;
 	if (*known != 3)
 		return *known == 1;
 	*name = better_name(w, l, e, i, *name);
-	return found(w->q->event, *name);
+	return found(w, w->q->event, *name);
 }
 
 static void set_times(const struct walk *w, const struct ss_xline *l, const struct ss_xevents *e,
@@ -141,10 +144,11 @@ static bool walk_line(struct walk *w, struct ss_xline *l, struct ss_err *err)
 			w->ended = true;
 		q->nscanned++;
 		q->stopped = q->most_scanned && q->nscanned > q->most_scanned;
-		w->ended = w->ended || q->stopped;
+		w->no_memory |= q->filter.no_memory;
+		w->ended = w->ended || q->stopped || w->no_memory;
 	}
 	ss_xevents_free(&e);
-	return true;
+	return !w->no_memory || ss_fail_mem(err);
 }
 
 bool ss_event_query_run(struct ss_event_query *q, struct ss_host *h, ss_event_query_fn *fn,
@@ -154,8 +158,10 @@ bool ss_event_query_run(struct ss_event_query *q, struct ss_host *h, ss_event_qu
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < h->x.nplanes && !w.ended; i++) {
 		struct ss_xplane *p = &h->x.planes[i];
-		if (!found(q->plane, p->name))
+		if (!found(&w, q->plane, p->name)) {
+			ok = !w.no_memory || ss_fail_mem(err);
 			continue;
+		}
 		w.p = p;
 		w.named = calloc(p->nevent_meta + 1, 1);
 		ok = w.named || ss_fail_mem(err);

@@ -30,6 +30,7 @@ struct ss_event_filter {
 	struct ss_event_filter_step *
 		steps; /* in the order in which they are evaluated: operands before what joins them */
 	size_t n, cap;
+	bool no_memory; /* of a regular expression, while events were asked for */
 	struct ss_arena arena;
 };
 

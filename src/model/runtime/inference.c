@@ -470,6 +470,8 @@ bool ss_host_may_have_requests(const struct ss_host *h)
 	for (uint32_t i = 0; types && i < cpu->x->nevent_meta && !any; i++)
 		for (size_t k = 0; k < SS_COUNT(roots); k++)
 			any = any || types[i] == roots[k];
+	/* Without memory to tell, it may: reading them fails then, with a reason. */
+	any = any || (cpu && !types);
 	ss_arena_release(&arena);
 	return any;
 }
