@@ -209,7 +209,8 @@ static int64_t inside_ps(const struct stacks *s, const struct ss_xevents *ev, ui
 	if (begin_ps > s->to_ps || end_ps < s->from_ps)
 		return -1;
 	int64_t from_ps = begin_ps > s->from_ps ? begin_ps : s->from_ps, to_ps = end_ps < s->to_ps ? end_ps : s->to_ps;
-	return to_ps == from_ps && end_ps > begin_ps ? -1 : to_ps - from_ps;
+	uint64_t inside = ss_safe_between(from_ps, to_ps);
+	return !inside && end_ps > begin_ps ? -1 : ss_safe_end(0, inside);
 }
 
 static bool add_events(struct stacks *s, struct line *w, const uint32_t *order, size_t n, struct open *open)

@@ -9,6 +9,7 @@
 
 #include "base/bisect.h"
 #include "base/map.h"
+#include "base/safe.h"
 #include "model/host/stat_filter.h"
 #include "model/steps/inferred.h"
 
@@ -122,8 +123,8 @@ bool ss_windows_follow_launches(struct ss_windows *w, const struct ss_host *h, i
 	if (w->n < 2)
 		return true;
 	const struct ss_window *last = &w->v[w->n - 1];
-	double step_ps = (double)(last->begin_ps - w->v[0].begin_ps) / (double)(w->n - 1);
-	if ((double)(last_ps - last->end_ps) < BACKLOG_FRAC * step_ps)
+	double step_ps = (double)ss_safe_between(w->v[0].begin_ps, last->begin_ps) / (double)(w->n - 1);
+	if ((double)ss_safe_between(last->end_ps, last_ps) < BACKLOG_FRAC * step_ps)
 		return true;
 	struct launched k = { .h = h, .w = w, .v = calloc(w->n, sizeof(*k.v)) };
 	bool ok = k.v && read_devices(&k);

@@ -1,6 +1,8 @@
 /* async_ends.c - see async_ends.h. */
 #include "model/host/async_ends.h"
 
+#include "base/safe.h"
+
 #include <stdlib.h>
 
 static bool is_end(struct ss_str name, bool operations)
@@ -20,7 +22,7 @@ static bool id_of(const struct ss_plane *p, const struct ss_line *l, uint32_t i,
 
 enum role { ROLE_NONE, ROLE_END, ROLE_SUCCESSOR };
 
-#define REPORT_PS INT64_C(100000000) /* to report an end takes some microseconds */
+#define REPORT_PS UINT64_C(100000000) /* to report an end takes some microseconds */
 
 /* The last of the events that run what waited, on one thread; events in the order of their begins. */
 struct successor {
@@ -39,7 +41,7 @@ static void pass(struct successor *s, const struct ss_xevents *e, uint32_t i, en
 
 static int64_t successor_before(const struct successor *s, int64_t t_ps)
 {
-	bool just_over = s->known && s->end_ps <= t_ps && t_ps - s->end_ps <= REPORT_PS;
+	bool just_over = s->known && s->end_ps <= t_ps && ss_safe_between(s->end_ps, t_ps) <= REPORT_PS;
 	return just_over ? s->begin_ps : INT64_MAX;
 }
 
