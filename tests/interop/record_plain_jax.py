@@ -13,7 +13,7 @@ def infer(w, x):
 
 
 def main():
-    w, x = jnp.full((256, 256), 0.01), jnp.ones((256, 256))
+    w, x = jnp.full((512, 512), 0.01), jnp.ones((512, 512))     # some milliseconds: shorter steps are not shown
     infer(w, x).block_until_ready()     # compiled before the recording
     with jax.profiler.trace(sys.argv[1]):
         for _ in range(12):

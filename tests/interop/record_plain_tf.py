@@ -8,11 +8,11 @@ import tensorflow as tf
 
 
 def main():
-    model = tf.keras.Sequential([tf.keras.layers.Dense(64, activation='relu'), tf.keras.layers.Dense(8)])
-    data = np.ones((12 * 32, 32), 'float32')
-    model.predict(data, batch_size=32, verbose=0)   # traced before the recording
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1024, activation='relu'), tf.keras.layers.Dense(1024)])
+    data = np.ones((12 * 256, 512), 'float32')  # a batch takes some milliseconds: shorter steps are not shown
+    model.predict(data, batch_size=256, verbose=0)   # traced before the recording
     tf.profiler.experimental.start(sys.argv[1])
-    model.predict(data, batch_size=32, verbose=0)
+    model.predict(data, batch_size=256, verbose=0)
     tf.profiler.experimental.stop()
 
 
