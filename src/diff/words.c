@@ -173,8 +173,8 @@ static void say_outside(struct ss_diff *d, struct ss_buf *b)
 		return;
 	struct ss_str from = us(d, c->base), to = us(d, c->new);
 	ss_buf_printf(b,
-		      "Between steps pass " SS_FMT " instead of " SS_FMT
-		      ": from the begin of a step to the next it takes %.1f%% %s.",
+		      SS_FMT " pass between steps instead of " SS_FMT
+		      ": a step and the time until the next one together take %.1f%% %s.",
 		      SS_ARG(to), SS_ARG(from), 100 * fabs(period->delta) / period->base,
 		      period->delta > 0 ? "longer" : "less");
 }
@@ -275,8 +275,8 @@ static bool say_unexplained(struct ss_diff *d, struct ss_buf *b)
 	}
 	if (rows && known < fabs(delta) / 2 && fabs(delta) > d->options.band_frac * d->step.c.base) {
 		struct ss_str size = us(d, fabs(delta)), part_of = us(d, known);
-		ss_buf_printf(b, "Of %s there is " SS_FMT " %s %s, ", ss_diff_part_words(part), SS_ARG(size),
-			      delta > 0 ? "more" : "less", unit_of_work(d));
+		ss_buf_printf(b, SS_FMT " %s %s goes to %s, ", SS_ARG(size), delta > 0 ? "more" : "less", unit_of_work(d),
+			      ss_diff_part_words(part));
 		if (known > 0)
 			ss_buf_printf(b, "and the operations that changed by more than noise make up " SS_FMT " of it",
 				      SS_ARG(part_of));

@@ -229,17 +229,14 @@ static bool put_rows(struct stats *s)
 
 /* ---- parameters ---- */
 
+/* An end of the stretch; NAN: it is open. */
 static bool time_param(const struct ss_request *q, const char *name, double *ps, struct ss_err *err)
 {
-	struct ss_str v = ss_request_param(q, &ss_tool_event_stats, name);
-	double ms = NAN;
-	*ps = NAN;
-	if (!v.n)
-		return true;
-	if (!ss_str_to_f64(v, &ms) || isnan(ms))
-		return ss_fail(err, SS_EINVAL, "%s must be a number of milliseconds, not '" SS_FMT "'", name, SS_ARG(v));
-	*ps = ms * 1e9;
-	return q->model->nhosts < 2 ||
+	int64_t at_ps = -1;
+	if (!ss_request_time_ps(q, &ss_tool_event_stats, name, &at_ps, err))
+		return false;
+	*ps = at_ps < 0 ? NAN : (double)at_ps;
+	return at_ps < 0 || q->model->nhosts < 2 ||
 	       ss_fail(err, SS_EINVAL, "a stretch of time is one of a host: name one of the %zu hosts", q->model->nhosts);
 }
 

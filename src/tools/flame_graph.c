@@ -54,7 +54,7 @@ static const struct ss_param params[] = {
 	  "What a device's operations stand below: program and name scope, lines of the program's text, or category" },
 	{ "from", "ms", NULL, "Begin of a stretch of time, as in the timeline: what lies inside of it counts" },
 	{ "to", "ms", NULL, "End of the stretch" },
-	{ "clocks", "recorded|aligned", "recorded", "What from and to are times of, over several hosts: as in the timeline" },
+	{ "clocks", "recorded|aligned", "recorded", "The clock of from and to if there are several hosts, as in the timeline" },
 	{ "tracks", "number,...", NULL, "Tracks of the timeline, by number: of a thread itself, of a device all its work" },
 };
 
@@ -458,19 +458,6 @@ static bool put_rows(struct stacks *s, struct ss_table *t)
 	return ok;
 }
 
-static bool time_param(const struct ss_request *q, const char *name, int64_t *out, struct ss_err *err)
-{
-	struct ss_str v = ss_request_param(q, &ss_tool_flame_graph, name);
-	double ms;
-	if (!v.n)
-		return true;
-	if (!ss_str_to_f64(v, &ms) || isnan(ms))
-		return ss_fail(err, SS_EINVAL, "%s must be a number of milliseconds, not '" SS_FMT "'", name, SS_ARG(v));
-	double ps = round(ms * 1e9);
-	*out = ps <= 0 ? 0 : ps >= 9e18 ? INT64_MAX : (int64_t)ps;
-	return true;
-}
-
 static bool read_params(const struct ss_request *q, struct stacks *s, struct ss_err *err)
 {
 	static const char *const words[] = { [BY_STACK] = "stack", [BY_SOURCE] = "source", [BY_CATEGORY] = "category" };
@@ -482,7 +469,8 @@ static bool read_params(const struct ss_request *q, struct stacks *s, struct ss_
 	s->tracks = ss_request_param(q, &ss_tool_flame_graph, "tracks");
 	if (s->tracks.n > TRACKS_MOST)
 		return ss_fail(err, SS_EINVAL, "tracks names more than can be looked for: %zu bytes", s->tracks.n);
-	if (!time_param(q, "from", &s->from_ps, err) || !time_param(q, "to", &s->to_ps, err))
+	if (!ss_request_time_ps(q, &ss_tool_flame_graph, "from", &s->from_ps, err) ||
+	    !ss_request_time_ps(q, &ss_tool_flame_graph, "to", &s->to_ps, err))
 		return false;
 	if (s->from_ps > s->to_ps)
 		return ss_fail(err, SS_EINVAL, "from is after to");

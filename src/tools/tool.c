@@ -1,8 +1,10 @@
 /* tool.c - running a tool; whether a profile has data for it. */
 #include "tools/tool.h"
 
+#include "base/safe.h"
 #include "verdict/verdict.h"
 
+#include <math.h>
 bool ss_tool_run(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	/* XProf's clients are told of no steps that the program did not mark. */
@@ -40,6 +42,18 @@ struct ss_str ss_request_param(const struct ss_request *q, const struct ss_tool 
 		if (strcmp(tool->params[i].name, name) == 0 && tool->params[i].preset)
 			return ss_str_from(tool->params[i].preset);
 	return SS_STR("");
+}
+
+bool ss_request_time_ps(const struct ss_request *q, const struct ss_tool *tool, const char *name, int64_t *ps, struct ss_err *err)
+{
+	struct ss_str v = ss_request_param(q, tool, name);
+	double ms;
+	if (!v.n)
+		return true;
+	if (!ss_str_to_f64(v, &ms) || isnan(ms))
+		return ss_fail(err, SS_EINVAL, "%s must be a time in ms, not '" SS_FMT "'", name, SS_ARG(v));
+	*ps = ms > 0 ? ss_safe_i64(round(ms * 1e9)) : 0;
+	return true;
 }
 
 static bool any_stat(const struct ss_host *h, const enum ss_stat *stats, size_t n)

@@ -94,5 +94,10 @@ bool ss_tool_visit(const struct ss_request *q, struct ss_result *out, const stru
 
 /* Value of a parameter: as asked for, else the tool's preset, else "". */
 struct ss_str ss_request_param(const struct ss_request *q, const struct ss_tool *tool, const char *name);
+/*
+ * A parameter that is a time in ms, as ps: 0 for one before 0, INT64_MAX for one beyond. *ps stays where it has no value.
+ * SS_EINVAL: it is no number.
+ */
+bool ss_request_time_ps(const struct ss_request *q, const struct ss_tool *tool, const char *name, int64_t *ps, struct ss_err *err);
 
 #endif

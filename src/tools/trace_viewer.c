@@ -51,16 +51,10 @@ const struct ss_tool ss_tool_trace_viewer_stream;
 /* ms as ps; absent is 0. */
 static bool time_param(const struct ss_request *q, const char *name, uint64_t *out, struct ss_err *err)
 {
-	struct ss_str v = ss_request_param(q, &ss_tool_trace_viewer_stream, name);
-	double ms;
-	*out = 0;
-	if (v.n == 0)
-		return true;
-	if (!ss_str_to_f64(v, &ms) || isnan(ms))
-		return ss_fail(err, SS_EINVAL, "%s must be a time in ms, not '" SS_FMT "'", name, SS_ARG(v));
-	double ps = round(ms * 1e9);
-	*out = ps <= 0 ? 0 : ps >= 9e18 ? (uint64_t)INT64_MAX : (uint64_t)ps;
-	return true;
+	int64_t ps = 0;
+	bool ok = ss_request_time_ps(q, &ss_tool_trace_viewer_stream, name, &ps, err);
+	*out = (uint64_t)ps;
+	return ok;
 }
 
 static bool number_param(const struct ss_request *q, const char *name, uint64_t *out, struct ss_err *err)

@@ -169,7 +169,7 @@ def verdicts(c):
     pauses, _ = c.side('pauses', seed=5, gap_us=450)
     a = c.diff(base, pauses)
     c.check('time between steps is none of the step', a.all['verdict'] == 'no_significant_change' and a.part('outside_steps')['significant'], a.all)
-    c.check('but it is said', 'Between steps pass 450' in a.words(), a.words())
+    c.check('but it is said', '450 us pass between steps' in a.words(), a.words())
     adds_up(c, 'pauses', a)
     code, a = c.gate(base, pauses, 'step_time=+3%')
     c.check('a limit of the step says what it does not see', code == 0 and 'limit step_period as well' in a.rows('limits')[0]['reason'], a.rows('limits'))
