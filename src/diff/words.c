@@ -377,16 +377,16 @@ static void add_notes(struct ss_diff *d, struct ss_result *out)
 		note(out, SS_WARNING,
 		     ss_arena_printf(
 			     &d->arena,
-			     "%s one run, so how much runs differ without any change was %s: where they differ by 1.5 %%, one "
-			     "comparison in seven like this one is a false alarm; record 3 or more runs a side",
+			     "%s one run, so the variation between runs %s: if runs vary by 1.5 %%, one in seven such comparisons "
+			     "is a false alarm; record 3 or more runs a side",
 			     d->one_run	   ? "each side is"
 			     : d->base.n == 1 ? "base is"
 					      : "new is",
-			     d->one_run ? "not seen" : "taken from the other side"));
+			     d->one_run ? "is unknown" : "is that of the other side"));
 	note(out, SS_INFO,
 	     ss_arena_printf(&d->arena,
-			     "a change is one with p < %g and beyond the band of %g %%, which recordings differ by "
-			     "without any change",
+			     "a change counts if p < %g and it exceeds %g %%, by which recordings of an unchanged program "
+			     "may differ",
 			     d->options.alpha, 100 * d->options.band_frac));
 	add_notes_of(d, out, &d->base, "base");
 	add_notes_of(d, out, &d->new, "new");
