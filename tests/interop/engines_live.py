@@ -65,19 +65,31 @@ def xargs(c, logdir, scratch, want):
     check_parts(c, 'xargs', parts, want)
 
 
+def pods_of(logdir, parts, *killed_after):
+    """Three pods; the middle one is killed so many seconds after its begin, or before it does anything."""
+    reduce = [BIN, 'reduce', logdir, '--shard', '/3', '--out', parts]
+    stopped = ['sh', '-c', 'kill -STOP $$; exec "$@"', 'sh', *reduce]
+    pods = [subprocess.Popen(reduce if i != 1 or killed_after else stopped, env=environment(JOB_COMPLETION_INDEX=str(i)), stderr=subprocess.DEVNULL)
+            for i in range(3)]
+    for seconds in killed_after:
+        time.sleep(seconds)
+    pods[1].send_signal(signal.SIGKILL)
+    return [p.wait(60) for p in pods]
+
+
 def kubernetes(c, logdir, scratch, want):
     """What the Job controller does: an index in the environment, and a killed pod's successor with the same."""
     parts = os.path.join(scratch, 'pods')
-    for killed in (True, False):
-        pods = [subprocess.Popen([BIN, 'reduce', logdir, '--shard', '/3', '--out', parts], env=environment(JOB_COMPLETION_INDEX=str(i)),
-                                 stderr=subprocess.DEVNULL) for i in ((0, 1, 2) if killed else (1,))]
-        if killed:
-            pods[1].send_signal(signal.SIGKILL)
-        codes = [p.wait(60) for p in pods]
-        c.check('pods', codes in ([0, -9, 0], [0]) if killed else codes == [0], codes)
-        if killed and not glob.glob(os.path.join(parts, 'part-1-of-3.ssp')):
-            lost = run(BIN, 'merge', parts)
-            c.check('a killed pod is named', lost.returncode == 1 and '1/3' in lost.stderr, lost.stderr)
+    c.check('pods', pods_of(logdir, parts) == [0, -9, 0])
+    lost = run(BIN, 'merge', parts)
+    c.check('a killed pod is named', lost.returncode == 1 and '1/3' in lost.stderr, lost.stderr)
+    for seconds in (0, 0.01, 0.02, 0.04):  # killed somewhere on its way: a part is there whole or not at all
+        codes = pods_of(logdir, parts, seconds)
+        c.check('pods killed on their way', codes[::2] == [0, 0] and codes[1] in (0, -9), codes)
+        merged = run(BIN, 'merge', parts)
+        c.check('whole or not at all', merged.returncode == (0 if glob.glob(os.path.join(parts, 'part-1-of-3.ssp')) else 1), merged.stderr)
+    again = run(BIN, 'reduce', logdir, '--shard', '/3', '--out', parts, JOB_COMPLETION_INDEX='1')
+    c.check('the successor', again.returncode == 0, again.stderr)
     check_parts(c, 'pods', parts, want)
 
 
