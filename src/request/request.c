@@ -252,9 +252,10 @@ bool ss_request_combines(const struct ss_tool *t, const struct ss_run *run)
 	       (ss_request_file_kind(t, run) == ss_legacy_files(t) || ss_legacy_reader(t));
 }
 
-bool ss_request_only_combined(const struct ss_tool *t, const struct ss_run *run)
+bool ss_request_only_combined(const struct ss_tool *t, const struct ss_run *run, bool as_xprof)
 {
-	return t->flags & SS_TOOL_ONLY_ALL_HOSTS && ss_request_file_kind(t, run) == ss_legacy_files(t);
+	unsigned only = SS_TOOL_ONLY_ALL_HOSTS | (as_xprof ? SS_TOOL_XPROF_ALL_HOSTS : 0);
+	return t->flags & only && ss_request_file_kind(t, run) == ss_legacy_files(t);
 }
 
 bool ss_request_listed(const struct ss_tool *t, const struct ss_run *run)

@@ -59,7 +59,7 @@ const char *ss_request_file_kind(const struct ss_tool *t, const struct ss_run *r
 /* Does it answer for several hosts at once? */
 bool ss_request_combines(const struct ss_tool *t, const struct ss_run *run);
 /* And only so? A stored answer is its host's own, too. */
-bool ss_request_only_combined(const struct ss_tool *t, const struct ss_run *run);
+bool ss_request_only_combined(const struct ss_tool *t, const struct ss_run *run, bool as_xprof);
 bool ss_request_listed(const struct ss_tool *t, const struct ss_run *run);
 bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first);
 

@@ -133,7 +133,7 @@ static bool tool_object(struct ss_call *c, struct ss_out *o, const struct ss_run
 					     [SS_KIND_GRAPH] = "graph" };
 	bool all = ss_request_combines(t, run);
 	struct ss_str *hosts = ss_call_hosts(c, run, ss_request_file_kind(t, run), all,
-					     ss_request_only_combined(t, run), &nhosts);
+					     ss_request_only_combined(t, run, false), &nhosts);
 	if (!hosts)
 		return false;
 	ss_out_char(o, '{');

@@ -32,6 +32,7 @@ enum ss_tool_flags {
 	SS_TOOL_VISITS = 1 << 5,
 	/* Of all hosts it sees those of runs that are one recording with the run asked for, too (store/session.h). */
 	SS_TOOL_SESSION = 1 << 6,
+	SS_TOOL_XPROF_ALL_HOSTS = 1 << 7, /* XProf's clients are offered the combination alone; ours each host, too */
 };
 
 /* A parameter of a request: k=v. */

@@ -71,6 +71,12 @@ def xprof_routes(c):
     c.check('a slash at the end', c.json(f'{PREFIX}/runs/') == runs)
     hosts = c.json(f'{PREFIX}/hosts?run=synth_tpu_3hosts/run&tag=overview_page')
     c.check('only all hosts', hosts == [{'hostname': 'ALL_HOSTS'}], str(hosts))
+    ours = {t['name']: t['hosts'] for t in c.json('/api/tools?run=synth_tpu_3hosts/run')['tools']}
+    c.check('our page offers each host of the overview', ours['overview_page'] == ['ALL_HOSTS', 'host0', 'host1', 'host2'] and ours['pod_viewer'] == ['ALL_HOSTS'],
+            f'{ours["overview_page"]} {ours["pod_viewer"]}')
+    counts = [next(t['props']['host_count']['value'] for t in c.json(f'/api/tool/overview_page?run=synth_tpu_3hosts/run&host={h}')['tables'] if t['name'] == 'run_environment')
+              for h in ('ALL_HOSTS', 'host1')]
+    c.check('the overview of one host is that host alone', [float(n) for n in counts] == [3, 1], str(counts))
     hosts = c.json(f'{PREFIX}/hosts?run=synth_tpu_3hosts/run&tag=framework_op_stats')
     c.check('all hosts and each', [h['hostname'] for h in hosts] == ['ALL_HOSTS', 'host0', 'host1', 'host2'], str(hosts))
     c.check('an unknown run has no tools', c.json(f'{PREFIX}/run_tools?run=nope') == [])

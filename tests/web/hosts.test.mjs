@@ -45,6 +45,28 @@ const over = (page) =>
 		return copy.getImageData(0, 0, c.width, c.height).data.reduce((n, v, i) => n + (i % 4 === 3 && v > 0 ? 1 : 0), 0);
 	});
 
+describe("the overview of several hosts", () => {
+	test("shows all, or the one that is chosen, and keeps it in the URL", async () => {
+		const p = await openPage(browser, server.base, { width: 1280, height: 900 });
+		const hosts = (page) => page.locator('dd[data-prop="host_count"]').innerText();
+		try {
+			await p.page.goto(`${server.base}?${q({ run: "run", tool: "overview_page" })}`);
+			const select = p.page.locator("select", { hasText: "All hosts" });
+			await select.waitFor();
+			const names = await select.locator("option").allInnerTexts();
+			assert.equal(names[0], "All hosts");
+			assert.ok(names.length > 2, names.join());
+			await until(p.page, hosts, (n) => n === String(names.length - 1));
+			await select.selectOption(names[1]);
+			await until(p.page, hosts, (n) => n === "1");
+			assert.equal(new URL(p.page.url()).searchParams.get("host"), names[1]);
+			assert.deepEqual(p.seen.errors, []);
+		} finally {
+			await p.close();
+		}
+	});
+});
+
 describe("a timeline of several hosts", () => {
 	test("draws the critical path on request, and keeps it in the URL", async () => {
 		await open({}, async (page) => {

@@ -199,7 +199,7 @@ bool ss_route_hosts(struct ss_call *c, struct ss_err *err)
 		return empty_list(c, err);
 	const struct ss_tool *tool = ss_tool_find(ss_call_arg(c, "tag"));
 	bool combines = tool && ss_request_combines(tool, run);
-	bool only_all = combines && ss_request_only_combined(tool, run);
+	bool only_all = combines && ss_request_only_combined(tool, run, true);
 	/* A timeline draws any selection, but XProf's page makes that selection itself. */
 	bool all = combines && tool->flags & SS_TOOL_ALL_HOSTS && tool->kind != SS_KIND_TIMELINE;
 	struct ss_str *names = ss_call_hosts(c, run, tool ? ss_request_file_kind(tool, run) : NULL, all, only_all, &n);
