@@ -12,6 +12,7 @@
 #define SS_MODEL_ATTRIBUTION_BUILD_H
 
 #include "base/exclusive.h"
+#include "base/safe.h"
 #include "base/vec.h"
 #include "model/attribution/attribution.h"
 #include "model/attribution/host_kinds.h"
@@ -148,11 +149,35 @@ void ss_device_claims_free(struct ss_device_claims *d);
 bool ss_claim_threads(struct ss_attr_build *b);
 uint64_t ss_meeting_key(int64_t step, uint64_t op_hash); /* of the operation's name */
 
+/* Of one piece. */
+static inline void ss_tally_add(struct ss_tally *t, enum ss_time_region region, int64_t begin_ps, int64_t end_ps)
+{
+	uint64_t ps = ss_safe_between(begin_ps, end_ps);
+	t->ps[region] += ps;
+	if (ps > ss_safe_between(t->begin_ps, t->end_ps)) {
+		t->begin_ps = begin_ps;
+		t->end_ps = end_ps;
+	}
+}
+
 /* sums.c */
 bool ss_sums_begin(struct ss_time_sums *s, struct ss_attr_build *b);
 /* A piece of time, cut at the bounds of steps; SS_NONE: nobody owns it. Begins ascend until `at` is set to 0. */
 bool ss_sums_add(struct ss_time_sums *s, struct ss_attr_build *b, const struct ss_time_piece *p);
 void ss_sums_free(struct ss_time_sums *s);
+/* Of an owner that the device has named; NULL: no memory. Those before move when another one comes. */
+struct ss_tally *ss_sums_of_device(struct ss_time_sums *s, uint32_t owner);
+
+/* A step, or the window where there are none, and its sums. */
+struct ss_sums_step {
+	int64_t begin_ps, end_ps;
+	enum ss_time_region region;
+	struct ss_unit_step *kept; /* NULL */
+	size_t at;
+};
+
+/* The one that holds a moment behind all pieces; false: it lies between steps. */
+bool ss_sums_step_at(const struct ss_time_sums *s, const struct ss_windows *w, int64_t t_ps, struct ss_sums_step *out);
 
 /* sweep.c: what threads claim, and a device unless it is NULL, into `sums`. */
 bool ss_attr_sweep(struct ss_attr_build *b, const struct ss_device_claims *d, struct ss_time_sums *sums);

@@ -1,9 +1,6 @@
 /* device_walk.c - see device_walk.h. */
 #include "model/attribution/device_walk.h"
 
-#include "base/safe.h"
-#include "model/attribution/build.h"
-#include "model/attribution/thresholds.h"
 #include "model/host/event_order.h"
 
 #include <stdlib.h>
@@ -31,8 +28,7 @@ static bool put(struct ss_device_walk *s, int64_t begin_ps, int64_t end_ps, cons
 	struct ss_claim *last = s->made.n ? &s->made.v[s->made.n - 1] : NULL;
 	if (end_ps <= begin_ps)
 		return true;
-	if (last && last->end_ps < begin_ps && s->p->kind == SS_PLANE_TENSOR_CORE && last->rank <= SS_RANK_COLLECTIVE &&
-	    ss_safe_between(last->end_ps, begin_ps) < SS_TPU_PAUSE_PS)
+	if (last && ss_device_pause_counts(s, last, begin_ps))
 		last->end_ps = begin_ps;
 	return ss_vec_push(&s->made, ((struct ss_claim){ begin_ps, end_ps, c->rank, c->owner }));
 }
@@ -54,7 +50,7 @@ static bool go_on(struct ss_device_walk *s, int64_t until_ps)
 }
 
 /* The next event: nested ones need a second look when what they interrupt goes on. */
-static bool step(struct ss_device_walk *s)
+bool ss_device_walk_step(struct ss_device_walk *s)
 {
 	const struct ss_xevents *e = &s->l->ev;
 	uint32_t i = event_at(s, s->next++);
@@ -74,6 +70,13 @@ static bool step(struct ss_device_walk *s)
 	return go_on(s, c.begin_ps) && ss_vec_push(&s->open, c);
 }
 
+bool ss_device_walk_end(struct ss_device_walk *s)
+{
+	bool ok = s->over || go_on(s, INT64_MAX);
+	s->over = true;
+	return ok;
+}
+
 bool ss_device_walk_more(struct ss_claims *c)
 {
 	struct ss_device_walk *s = c->arg;
@@ -82,11 +85,9 @@ bool ss_device_walk_more(struct ss_claims *c)
 	if (s->made.n)
 		s->made.v[0] = s->made.v[s->given];
 	while (ok && s->made.n < BATCH && s->next < s->n)
-		ok = step(s);
-	if (ok && !s->over && s->next == s->n) {
-		ok = go_on(s, INT64_MAX);
-		s->over = true;
-	}
+		ok = ss_device_walk_step(s);
+	if (ok && s->next == s->n)
+		ok = ss_device_walk_end(s);
 	c->v = s->made.v;
 	c->n = s->given = s->over || !s->made.n ? s->made.n : s->made.n - 1;
 	return ok;

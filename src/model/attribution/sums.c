@@ -35,6 +35,12 @@ bool ss_sums_begin(struct ss_time_sums *s, struct ss_attr_build *b)
 		 ? &(vec)->v[i] \
 		 : NULL)
 
+struct ss_tally *ss_sums_of_device(struct ss_time_sums *s, uint32_t owner)
+{
+	ss_assert(owner >= s->first);
+	return AT(&s->device, (size_t)(owner - s->first));
+}
+
 /* A device names only what is its own, so that many devices with many names hold each of them once. */
 static struct ss_tally *tally_of(struct ss_time_sums *s, const struct ss_attr_build *b, uint32_t owner)
 {
@@ -43,8 +49,7 @@ static struct ss_tally *tally_of(struct ss_time_sums *s, const struct ss_attr_bu
 		return AT(&s->calls, call);
 	if (owner >= b->first_host_owner)
 		return AT(&s->host, (size_t)(owner - b->first_host_owner));
-	ss_assert(owner >= s->first);
-	return AT(&s->device, (size_t)(owner - s->first));
+	return ss_sums_of_device(s, owner);
 }
 
 static bool give(struct ss_time_sums *s, struct ss_attr_build *b, const struct ss_time_piece *p,
@@ -63,17 +68,28 @@ static bool give(struct ss_time_sums *s, struct ss_attr_build *b, const struct s
 	struct ss_tally *t = tally_of(s, b, p->owner);
 	if (!t)
 		return false;
-	t->ps[region] += ps;
-	if (ps > ss_safe_between(t->begin_ps, t->end_ps)) {
-		t->begin_ps = p->begin_ps;
-		t->end_ps = p->end_ps;
-	}
+	ss_tally_add(t, region, p->begin_ps, p->end_ps);
 	return true;
 }
 
 static enum ss_time_region region_of(const struct ss_window *w)
 {
 	return !w ? SS_REGION_BETWEEN : w->outlier ? SS_REGION_OUTLIERS : SS_REGION_STEPS;
+}
+
+bool ss_sums_step_at(const struct ss_time_sums *s, const struct ss_windows *w, int64_t t_ps, struct ss_sums_step *out)
+{
+	size_t i = s->at;
+	while (i < w->n && w->v[i].end_ps <= t_ps)
+		i++;
+	*out = (struct ss_sums_step){ w->begin_ps, w->end_ps, SS_REGION_STEPS, NULL, i };
+	if (i < w->n) {
+		out->begin_ps = w->v[i].begin_ps;
+		out->end_ps = w->v[i].end_ps;
+		out->region = region_of(&w->v[i]);
+		out->kept = s->steps ? &s->steps[i] : NULL;
+	}
+	return (!w->n || i < w->n) && out->begin_ps <= t_ps && t_ps < out->end_ps;
 }
 
 /* Cut at the bounds of steps. */
