@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/heap.h"
 #include "rpc/fetch.h"
+#include "rpc/loaded.h"
 #include "rpc/tls.h"
 
 #include <brotli/decode.h>
@@ -81,11 +82,12 @@ static void say_libraries(void)
 	uint32_t brotli = BrotliDecoderVersion();
 	printf("libbrotlidec %u.%u.%u\n", brotli >> 24, brotli >> 12 & 0xfff, brotli & 0xfff);
 	/* Loaded where they are needed. */
+	const char *missing = ss_loads_libraries() ? "is not installed, or too old" : "is not loaded by a static build";
 	bool tls = ss_openssl_version(text, sizeof(text));
-	printf("openssl %s\n", tls ? word_with_digit(text) : "is not installed, or too old: TLS is not available");
+	printf("openssl %s%s\n", tls ? word_with_digit(text) : missing, tls ? "" : ": TLS is not available");
 	bool curl = ss_fetch_version(text, sizeof(text));
-	printf("libcurl %s\n", curl ? word_with_digit(text)
-		: "is not installed: TPUs cannot be found by name, and files cannot be fetched");
+	printf("libcurl %s%s\n", curl ? word_with_digit(text) : missing,
+	       curl ? "" : ": TPUs cannot be found by name, and files cannot be fetched");
 }
 
 int stepscope_main(int argc, char **argv)

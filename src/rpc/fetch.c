@@ -2,8 +2,8 @@
 #include "rpc/fetch.h"
 
 #include "rpc/curl.h"
+#include "rpc/loaded.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -26,6 +26,9 @@ bool ss_curl_load(struct ss_curl *lib, struct ss_err *err)
 	void *handle = NULL;
 	for (size_t i = 0; i < SS_COUNT(names) && !handle; i++)
 		handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	if (!handle && !ss_loads_libraries())
+		return ss_fail(err, SS_ENOTFOUND, "this needs libcurl, which a static build of stepscope does not "
+			       "load: use one of the wheels or packages");
 	if (!handle)
 		return ss_fail(err, SS_ENOTFOUND, "this needs libcurl, which is not installed: %s", dlerror());
 	for (size_t i = 0; i < SS_COUNT(functions); i++) {

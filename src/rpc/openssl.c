@@ -2,9 +2,9 @@
 #include "rpc/openssl.h"
 
 #include "base/str.h"
+#include "rpc/loaded.h"
 #include "rpc/tls.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 
 #define OLDEST 0x30000020UL	/* 3.0.2 */
@@ -28,6 +28,9 @@ bool ss_openssl_load(struct ss_openssl *lib, struct ss_err *err)
 	void *handle = NULL;
 	for (size_t i = 0; i < SS_COUNT(names) && !handle; i++)
 		handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	if (!handle && !ss_loads_libraries())
+		return ss_fail(err, SS_ENOTFOUND, "TLS needs OpenSSL 3, which a static build of stepscope does not "
+			       "load: use one of the wheels or packages");
 	if (!handle)
 		return ss_fail(err, SS_ENOTFOUND, "TLS needs OpenSSL 3, which is not installed: %s", dlerror());
 	for (size_t i = 0; i < SS_COUNT(functions); i++) {
