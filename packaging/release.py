@@ -6,16 +6,20 @@ gives the same bytes. What is built for Linux on x86-64 is run before it is call
 import argparse
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
 import sys
+from collections import namedtuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 sys.path.insert(0, HERE)
 
 import archive
+import deb
+import image
 import libraries
 import materials
 import recipes
@@ -23,12 +27,16 @@ import wheel
 from libraries import CACHE, run
 from targets import TARGETS
 
+# out: folder of what is made; source: the clone; sources: of the libraries; epoch, maintainer: when and by whom the last commit was made
+Release = namedtuple('Release', 'version out source sources epoch maintainer url')
+
 
 def clone(into):
-    """The last commit, alone, and when it was made."""
+    """The last commit, alone; when it was made, and who made it."""
     shutil.rmtree(into, ignore_errors=True)
     run('git', 'clone', '--quiet', '--no-hardlinks', ROOT, into)
-    return int(run('git', 'log', '-1', '--format=%ct', cwd=into))
+    epoch, maintainer = run('git', 'log', '-1', '--format=%ct%n%cn <%ce>', cwd=into).split('\n')[:2]
+    return int(epoch), maintainer
 
 
 def recipe(target):
@@ -68,6 +76,7 @@ def build(target, version, source, sources, work):
         'CMAKE_PREFIX_PATH': prefix, 'CMAKE_FIND_ROOT_PATH': prefix, 'CMAKE_FIND_ROOT_PATH_MODE_LIBRARY': 'ONLY',
         'CMAKE_FIND_ROOT_PATH_MODE_INCLUDE': 'ONLY', 'CMAKE_FIND_ROOT_PATH_MODE_PROGRAM': 'NEVER',
         'CMAKE_BUILD_WITH_INSTALL_RPATH': 'ON', 'SS_RELEASE': version, 'SS_DEBUG_INFO': '-g0', 'SS_ONE_LIBRARY': 'ON',
+        'SS_STATIC_PROGRAM': 'ON' if 'musl' in target.zig else 'OFF',  # what an image is made of
     }
     if mac:
         options['CMAKE_SYSTEM_VERSION'] = '20'  # of macOS 11: from 9 on CMake knows @rpath
@@ -82,6 +91,34 @@ def changes(source, version):
     with open(os.path.join(source, 'CHANGELOG.md')) as f:
         parts = dict(re.findall(r'^## (.*)\n((?:(?!## ).*\n)*)', f.read(), re.M))
     return f'# stepscope {version}\n{parts.get(version) or parts["Unreleased"]}'
+
+
+def complete(stage, target, first):
+    """Completions are the program's own words: asked where it can run, and the same for every system."""
+    shells = {'bash': 'bash-completion/completions/stepscope', 'zsh': 'zsh/site-functions/_stepscope', 'fish': 'fish/vendor_completions.d/stepscope.fish'}
+    runs = target.system == platform.system() and target.machine == platform.machine() and 'musl' not in target.zig
+    for shell, name in shells.items() if runs or first else ():
+        path = os.path.join(stage, 'share', name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if runs:
+            with open(path, 'w') as f:
+                f.write(run(os.path.join(stage, 'bin/stepscope'), 'completion', shell))
+        elif first:
+            shutil.copy(os.path.join(first, 'share', name), path)
+    return runs
+
+
+def make(release, targets, work):
+    """The files of each target, and those that are made of several."""
+    licences, stages, first = wheel.licences(release.source, release.sources), {}, None
+    for target in targets:
+        stage = stages[target.name] = build(target, release.version, release.source, release.sources, work)
+        first = stage if complete(stage, target, first) else first
+        archive.program(release.out, target, release.version, stage, licences, release.epoch)
+        path = wheel.make(release.out, target, release.version, release.source, stage, release.sources, release.epoch)
+        print(f'{os.path.basename(path)}: {os.path.getsize(path) / 1e6:.2f} MB')
+        deb.make(release, target, stage, licences)
+    image.make(release.out, stages, release.version, licences, release.epoch)
 
 
 def main():
@@ -103,17 +140,11 @@ def main():
     if subprocess.run(['git', '-C', ROOT, 'status', '--porcelain'], stdout=subprocess.PIPE, check=True).stdout:
         print('note: changes that are not committed are not in it')
     source = os.path.join(work, 'source')
-    epoch = clone(source)
+    epoch, maintainer = clone(source)
     libraries.fetch()
-    sources = libraries.unpacked()
+    release = Release(args.version, out, source, libraries.unpacked(), epoch, maintainer, args.url)
     archive.sources(out, args.version, source, epoch)
-    for target in TARGETS:
-        if target.name not in (args.target or names):
-            continue
-        stage = build(target, args.version, source, sources, work)
-        archive.program(out, target, args.version, stage, wheel.licences(source, sources), epoch)
-        path = wheel.make(out, target, args.version, source, stage, sources, epoch)
-        print(f'{os.path.basename(path)}: {os.path.getsize(path) / 1e6:.2f} MB')
+    make(release, [t for t in TARGETS if t.name in (args.target or names)], work)
     if args.url:
         recipes.write(out, args.version, args.url)
     materials.write(os.path.join(out, f'stepscope-{args.version}.spdx.json'), args.version, epoch)

@@ -43,7 +43,9 @@ def licences(source, sources):
     """(name, file) of our licence and of those of the libraries."""
     found = [('LICENSE', os.path.join(source, 'LICENSE'))]
     for library in sorted({f.library for f in files()}):
-        name = next(n for n in ('COPYING', 'LICENSE', 'LICENSE.md') if os.path.exists(os.path.join(sources, library, n)))
+        # zstd's COPYING is the licence that it may be had under as well
+        order = ('LICENSE',) if library == 'zstd' else ('COPYING', 'LICENSE', 'LICENSE.md')
+        name = next(n for n in order if os.path.exists(os.path.join(sources, library, n)))
         found.append((f'{library}/{name}', os.path.join(sources, library, name)))
     return found
 

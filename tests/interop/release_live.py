@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """`./dev release`: its wheels hold to their format, need nothing newer than they say, are the same bytes a second time, and run where they are
-installed: x86-64 in a clean environment of Python, arm64 under qemu-user, musl's with Debian's musl.
+installed: x86-64 in a clean environment of Python, with Jupyter and TensorBoard; arm64 with Debian's Python for it under qemu-user; musl's with
+Debian's musl. What else a release holds: release_packages.py.
 
-    release_live.py [--wheels DIR] [TARGET...]     DIR: what a release made already; without it one is made, twice
+    release_live.py [--made DIR] [TARGET...]     DIR: what a release made already; without it one is made, the first target twice
 """
 import argparse
 import base64
@@ -17,16 +18,25 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import release_packages as packages
+
 ROOT = os.path.dirname(os.path.dirname(HERE))
 SAMPLE = 'tests/data/profiles/tf_inputbound_steps'
 VERSION = '0.0.1rc1'
 MOST_BYTES = 3_000_000
-# How programs of a wheel are run here, by a part of its name; {root} is where it was unpacked.
-RUN = {'manylinux_2_17_x86_64': [], 'manylinux_2_17_aarch64': ['qemu-aarch64-static', '-L', '/usr/aarch64-linux-gnu'], 'musllinux_1_2_x86_64': []}
-NEEDS = {'manylinux_2_17_aarch64': '/usr/aarch64-linux-gnu/lib/libc.so.6', 'musllinux_1_2_x86_64': '/lib/ld-musl-x86_64.so.1'}
+URL = 'https://files.example/stepscope'
+# The first is made twice and compared; of each the wheel is run. Those for macOS are made by `./dev release` alone.
+TARGETS = ['linux-x86_64', 'linux-aarch64', 'musl-x86_64', 'musl-aarch64']
+ARM = os.path.join(packages.CACHE, 'root-arm64')
+# How programs of a wheel are run here, by a part of its name, and what that takes.
+QEMU = ['qemu-aarch64-static', '-L', ARM]
+RUN = {'manylinux_2_17_x86_64': [], 'manylinux_2_17_aarch64': QEMU, 'musllinux_1_2_x86_64': [], 'musllinux_1_2_aarch64': QEMU}
+NEEDS = {'manylinux_2_17_aarch64': ARM + '/.complete', 'musllinux_1_2_x86_64': '/lib/ld-musl-x86_64.so.1', 'musllinux_1_2_aarch64': ARM + '/.complete'}
 ASK = '''
 import sys, tempfile, stepscope, sstrace
 with stepscope.open(sys.argv[1]) as p:
@@ -53,7 +63,7 @@ def run(*command, **options):
 
 
 def release(out, work, targets):
-    done = run(sys.executable, 'packaging/release.py', VERSION, '--out', out, '--work', work, *(f'--target={t}' for t in targets))
+    done = run(sys.executable, 'packaging/release.py', VERSION, '--out', out, '--work', work, '--url', URL, *(f'--target={t}' for t in targets))
     check('a release is made', done.returncode == 0, done.stdout)
 
 
@@ -104,10 +114,35 @@ def runs(path, folder, expected):
     binaries(root, name)
     tag = next((t for t in RUN if t in name), None)
     if not tag or (NEEDS.get(tag) and not os.path.exists(NEEDS[tag])):
-        print(f'skipped: {name} is not run: ' + (f'{NEEDS[tag]} is missing (apt: qemu-user-static libc6-arm64-cross musl)' if tag else 'no machine for it here'))
+        print(f'skipped: {name} is not run: ' + (f'{NEEDS[tag]} is missing (scripts/bootstrap packages)' if tag else 'no machine for it here'))
         return
     done = run(*RUN[tag], f'{root}/bin/stepscope', 'summary', SAMPLE)
     check(f'{name}: summary', done.stdout == expected, done.stdout)
+
+
+def arm_system():
+    """Debian for arm64 with Python and musl, unpacked and not run: what qemu-user finds the files of programs in. Made once."""
+    if os.path.exists(f'{ARM}/.complete') or packages.lacks('mmdebstrap', 'qemu-aarch64-static') or os.getuid():
+        return
+    sys.path.insert(0, os.path.join(ROOT, 'packaging'))
+    from libraries import mirror
+    done = run('mmdebstrap', '--variant=extract', '--mode=root', '--architectures=arm64', '--include=python3,musl', 'trixie', ARM, mirror())
+    check('a system for arm64', done.returncode == 0, done.stdout)
+    if not os.path.exists(f'{ARM}/lib'):
+        os.symlink('usr/lib', f'{ARM}/lib')
+    open(f'{ARM}/.complete', 'w').close()
+
+
+def on_arm(path, folder):
+    """pip lays the wheel out as that machine's pip would; the modules work in its Python."""
+    if not os.path.exists(f'{ARM}/.complete'):
+        return
+    place = os.path.join(folder, 'arm')
+    done = run(sys.executable, '-m', 'pip', 'install', '--no-index', '--no-deps', '--only-binary=:all:', '--platform', 'manylinux_2_17_aarch64', '--target', place, path)
+    check('pip takes it for arm64', done.returncode == 0, done.stdout)
+    python = next(p for p in glob.glob(f'{ARM}/usr/bin/python3.*') if re.fullmatch(r'python3\.\d+', os.path.basename(p)))
+    done = run(*QEMU, '-E', f'PYTHONPATH={place}', '-E', f'PYTHONPYCACHEPREFIX={ARM}/pyc', python, '-c', ASK, os.path.join(ROOT, SAMPLE), cwd=folder)
+    check('Python asks, on arm64', done.stdout.strip() == VERSION, done.stdout)
 
 
 def installed(path, folder):
@@ -119,11 +154,88 @@ def installed(path, folder):
     clean = {'PATH': f'{place}/bin:/usr/bin:/bin', 'HOME': folder}
     done = run('stepscope', '--version', env=clean)
     check('the program is on the path', done.stdout == f'stepscope {VERSION}\n', done.stdout)
+    done = run(f'{place}/bin/python', '-m', 'stepscope', 'tools', SAMPLE, env=clean)
+    check('python -m stepscope', done.returncode == 0 and 'overview_page' in done.stdout, done.stdout)
     done = run(f'{place}/bin/python', '-c', ASK, os.path.join(ROOT, SAMPLE), env=clean, cwd=folder)
     check('Python asks', done.stdout.strip() == VERSION, done.stdout)
     run('openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', f'{folder}/key.pem', '-out', f'{folder}/cert.pem', '-subj', '/CN=localhost')
     done = run('stepscope', 'serve', '--logdir', SAMPLE, '--port', '0', '--tls-cert', f'{folder}/cert.pem', '--tls-key', f'{folder}/key.pem', env=clean)
     check('no TLS is said', done.returncode == 1 and 'this build of stepscope cannot serve TLS' in done.stdout, done.stdout)
+    places = os.path.join(packages.CACHE, 'venv-places/lib')
+    if not os.path.isdir(places):
+        print('skipped: no Jupyter and no TensorBoard: scripts/bootstrap places')
+        return
+    with open(glob.glob(f'{place}/lib/python3*/site-packages')[0] + '/places.pth', 'w') as f:    # beside the wheel, as if pip had put them there
+        f.write(glob.glob(f'{places}/python3*/site-packages')[0] + '\n')
+    jupyter(place, clean, folder)
+    tensorboard(place, clean, folder)
+    done = run(f'{place}/bin/pip', 'uninstall', '-y', 'stepscope')
+    left = [n for n in glob.glob(f'{place}/**', recursive=True) if 'stepscope' in os.path.basename(n) and not os.path.isdir(n)]
+    check('pip removes it', done.returncode == 0 and not left, f'{done.stdout} {left}')
+
+
+CELLS = '''%load_ext stepscope
+---
+%stepscope {path}
+---
+import stepscope
+stepscope.show("{path}", height=500)
+---
+import urllib.request
+url = repr(stepscope.show("{path}")).split(" at ")[1]
+print(urllib.request.urlopen(url.replace("/?", "/api/runs?")).read().decode())
+'''
+NOTEBOOK = '''
+import json, sys, nbformat
+from nbclient import NotebookClient
+book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in sys.argv[1].split("---")])
+NotebookClient(book, timeout=120, kernel_name="python3").execute()
+print(json.dumps([[o.get("data", {}).get("text/html") or o.get("text") for o in c.outputs] for c in book.cells]))
+'''
+
+
+def jupyter(place, clean, folder):
+    """A notebook that a real kernel executes shows the page."""
+    kernels = os.path.join(folder, 'jupyter/kernels/python3')
+    os.makedirs(kernels)
+    with open(f'{kernels}/kernel.json', 'w') as f:
+        json.dump({'argv': [f'{place}/bin/python', '-m', 'ipykernel_launcher', '-f', '{connection_file}'], 'display_name': 'Python', 'language': 'python'}, f)
+    environment = {**clean, 'JUPYTER_PATH': f'{folder}/jupyter', 'IPYTHONDIR': f'{folder}/ipython', 'JUPYTER_RUNTIME_DIR': f'{folder}/runtime'}
+    done = run(f'{place}/bin/python', '-W', 'ignore', '-c', NOTEBOOK, CELLS.replace('{path}', os.path.join(ROOT, SAMPLE)), env=environment, cwd=folder)
+    line = done.stdout.strip().split('\n')[-1]
+    cells = json.loads(line) if line.startswith('[') else [[], [''], [''], ['']]
+    check('%load_ext stepscope in a kernel', cells[0] == [], done.stdout)
+    check('%stepscope shows the page', all('<iframe' in (c[0] if c else '') for c in cells[1:3]), done.stdout)
+    check('the page answers below the cell', '"runs":[{' in (cells[3][0] if cells[3] else ''), done.stdout)
+
+
+def tensorboard(place, clean, folder):
+    """TensorBoard finds the plugin in the wheel, and passes the page on."""
+    said = os.path.join(folder, 'tensorboard.log')
+    with open(said, 'w') as f:
+        child = subprocess.Popen([f'{place}/bin/python', '-m', 'tensorboard.main', '--logdir', os.path.join(ROOT, SAMPLE), '--port', '0', '--load_fast=false'],
+                                 stdout=f, stderr=f, env=clean)
+    try:
+        base = until(lambda: re.search(r'http://localhost:\d+/', open(said).read()))
+        listing = until(lambda: json.loads(run('curl', '-s', base.group() + 'data/plugins_listing').stdout)['stepscope']['enabled']) if base else None
+        page = run('curl', '-s', base.group() + 'data/plugin/stepscope/page/index.html').stdout if base else ''
+        check('a tab of TensorBoard', listing and '<title>' in page, open(said).read() + page)
+    finally:
+        child.terminate()
+        child.wait()
+
+
+def until(ask, patience_s=90):
+    end = time.monotonic() + patience_s
+    while time.monotonic() < end:
+        try:
+            found = ask()
+        except (ValueError, KeyError):
+            found = None
+        if found:
+            return found
+        time.sleep(0.2)
+    return None
 
 
 def tarballs(out, folder):
@@ -148,18 +260,28 @@ def materials(out):
     check('changes', open(os.path.join(out, 'CHANGELOG.md')).read().startswith(f'# stepscope {VERSION}\n'))
 
 
+def reproducible(out, folder, target):
+    """The same bytes a second time, in another place: all files that are made of this target alone."""
+    again = f'{folder}/again'
+    release(again, f'{folder}/elsewhere', [target])
+    compared = [n for n in os.listdir(again) if n != 'SHA256SUMS']
+    for name in compared:
+        with open(f'{out}/{name}', 'rb') as a, open(f'{again}/{name}', 'rb') as b:
+            check(f'{name}: the same bytes a second time', a.read() == b.read())
+    check('a wheel, a tarball and a package are compared', {'.whl', '.deb', '.gz'} <= {os.path.splitext(n)[1] for n in compared}, compared)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument('--wheels')
-    parser.add_argument('targets', nargs='*', default=['linux-x86_64'])
+    parser.add_argument('--made', help='what a release made already; without it one is made, and one target again')
+    parser.add_argument('targets', nargs='*', default=TARGETS)
     args = parser.parse_args()
+    arm_system()
     with tempfile.TemporaryDirectory() as folder:
-        out = args.wheels or f'{folder}/out'
-        if not args.wheels:
+        out = args.made or f'{folder}/out'
+        if not args.made:
             release(out, f'{folder}/work', args.targets)
-            release(f'{folder}/again', f'{folder}/elsewhere', args.targets)
-            sums = [open(f'{o}/SHA256SUMS').read() for o in (out, f'{folder}/again')]
-            check('the same bytes a second time, in another place', sums[0] == sums[1], '\n'.join(sums))
+            reproducible(out, folder, args.targets[0])
         expected = run('build/stepscope', 'summary', SAMPLE).stdout
         wheels = sorted(glob.glob(f'{out}/*.whl'))
         check('wheels', wheels)
@@ -169,8 +291,15 @@ def main():
         for path in wheels:
             if 'manylinux_2_17_x86_64' in path:
                 installed(path, folder)
+            elif 'manylinux_2_17_aarch64' in path:
+                on_arm(path, folder)
         tarballs(out, folder)
         materials(out)
+        packages.debian(check, out, folder, expected)
+        packages.image(check, out, folder, VERSION, expected)
+        packages.recipes(check, out, VERSION, URL)
+        packages.bill(check, out, VERSION)
+    packages.workflows(check)
     print(f'{passed} passed, {failed} failed')
     return failed > 0
 
