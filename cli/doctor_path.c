@@ -65,16 +65,16 @@ static void judge_host(struct doctor *d, const char *what, const struct ss_host 
 			   "before the program ends");
 	else if (whole && !f.events_bytes)
 		doctor_say(d, DOCTOR_BAD, what,
-			   "it holds %u planes without events: nothing ran while it was recorded, or recording ended at once. "
+			   "it holds %u plane%s without events: nothing ran while it was recorded, or recording ended at once. "
 			   "Profile for longer, while steps run",
-			   h->x.nplanes);
+			   h->x.nplanes, h->x.nplanes == 1 ? "" : "s");
 	else if (whole && !f.device && !h->imported.any)
 		doctor_say(d, DOCTOR_NOTE, what,
 			   "whole, but no device is in it: the program ran on the CPU, or the profiler could not trace the "
 			   "accelerator (stepscope tool plane_stats says more)");
 	else if (whole)
-		doctor_say(d, DOCTOR_GOOD, what, "whole: %u planes, %llu lines%s%s", h->x.nplanes, (unsigned long long)f.lines,
-			   form ? "; it is " : "", form ? form : "");
+		doctor_say(d, DOCTOR_GOOD, what, "whole: %u plane%s, %llu line%s%s%s", h->x.nplanes, h->x.nplanes == 1 ? "" : "s",
+			   (unsigned long long)f.lines, f.lines == 1 ? "" : "s", form ? "; it is " : "", form ? form : "");
 }
 
 /* An error that begins with the file's path, without it: the line names the file already. */
@@ -117,7 +117,8 @@ static struct ss_str below_root(const struct ss_store *s, struct ss_str path)
 /* What was passed over because there is something better says nothing bad. */
 static bool is_harmless(const char *why)
 {
-	return strstr(why, "duplicate") || strstr(why, "next to it") || strstr(why, "an old one") || strstr(why, "computes them");
+	return strstr(why, "duplicate") || strstr(why, "next to it") || strstr(why, "an old one") || strstr(why, "computes them") ||
+	       strstr(why, "not a profile");
 }
 
 static bool is_host(const struct ss_store *s, struct ss_str path)
@@ -140,8 +141,8 @@ static void say_skipped(struct doctor *d, const struct ss_store *s)
 		doctor_say(d, is_harmless(k->why) ? DOCTOR_NOTE : DOCTOR_BAD, what, "%s", k->why);
 	}
 	if (s->nskipped_all > s->nskipped)
-		doctor_say(d, DOCTOR_NOTE, "more", "%zu more files and directories were passed over",
-			   s->nskipped_all - s->nskipped);
+		doctor_say(d, DOCTOR_NOTE, "more", "%zu more %s passed over", s->nskipped_all - s->nskipped,
+			   s->nskipped_all - s->nskipped == 1 ? "file or directory was" : "files and directories were");
 }
 
 /* The log directory that a path inside of one belongs to: what stands before "/plugins". */
@@ -172,7 +173,8 @@ static void say_nothing_found(struct doctor *d, const struct ss_store *s)
 		doctor_say(d, DOCTOR_BAD, "directory", "it is empty: no program has written a profile here yet");
 	else
 		doctor_say(d, DOCTOR_BAD, "directory",
-			   "no profile is in its %zu files: a profile is a file plugins/profile/<run>/<host>.xplane.pb", s->nfiles);
+			   "no profile is in its %zu file%s: a profile is a file plugins/profile/<run>/<host>.xplane.pb", s->nfiles,
+			   s->nfiles == 1 ? "" : "s");
 }
 
 static void judge_run(struct doctor *d, const struct ss_store *s, const struct ss_run *run, size_t *left)

@@ -121,8 +121,8 @@ void ss_emit_timeline_layout(struct ss_out *o, const struct ss_timeline *tl)
 	write_clocks(o, tl);
 	ss_out_lit(o, ",\"notes\":[");
 	if (tl->ndropped)
-		ss_out_printf(o, "{\"severity\":\"warning\",\"text\":\"%llu events could not be read and are not shown\"}",
-			      (unsigned long long)tl->ndropped);
+		ss_out_printf(o, "{\"severity\":\"warning\",\"text\":\"%llu event%s could not be read and %s not shown\"}",
+			      (unsigned long long)tl->ndropped, tl->ndropped == 1 ? "" : "s", tl->ndropped == 1 ? "is" : "are");
 	ss_out_lit(o, "]}");
 }
 

@@ -112,8 +112,9 @@ static void add_notes(const struct chart *j, struct ss_str file, const struct ss
 	if (e->cut)
 		note(j, file, SS_STR("the file ends inside a record: it is still being written, or it is truncated"));
 	if (e->nstray)
-		note(j, file, ss_arena_printf(a, "%llu events belong to no session and are not counted",
-					      (unsigned long long)e->nstray));
+		note(j, file, ss_arena_printf(a, "%llu event%s to no session and %s not counted",
+					      (unsigned long long)e->nstray, e->nstray == 1 ? " belongs" : "s belong",
+					      e->nstray == 1 ? "is" : "are"));
 	for (int s = 0; !e->from_json && s < SS_E2E_SESSIONS; s++)
 		if (isnan(e->span[s][SS_E2E_WHOLE].begin_ms) != isnan(e->span[s][SS_E2E_WHOLE].end_ms))
 			note(j, file, ss_arena_printf(a, "%s has no %s: the program was still running or ended early",

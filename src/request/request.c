@@ -37,14 +37,14 @@ static void add_notes(struct ss_result *r, struct ss_model *m)
 								      SS_ARG(h->x.notes[k])));
 		if (h->ndropped)
 			ss_result_note(r, SS_WARNING,
-				       ss_arena_printf(r->arena, SS_FMT ": %llu events could not be read", SS_ARG(h->name),
-						       (unsigned long long)h->ndropped));
+				       ss_arena_printf(r->arena, SS_FMT ": %llu event%s could not be read", SS_ARG(h->name),
+						       (unsigned long long)h->ndropped, h->ndropped == 1 ? "" : "s"));
 		if (h->nclipped)
 			ss_result_note(r, SS_WARNING,
-				       ss_arena_printf(r->arena, SS_FMT ": %llu events end later than 64 bits of "
-						       "picoseconds can tell (106 days); their durations "
-						       "are cut off there", SS_ARG(h->name),
-						       (unsigned long long)h->nclipped));
+				       ss_arena_printf(r->arena, SS_FMT ": %llu event%s later than 64 bits of "
+						       "picoseconds can tell (106 days); what lasts longer "
+						       "is cut off there", SS_ARG(h->name),
+						       (unsigned long long)h->nclipped, h->nclipped == 1 ? " ends" : "s end"));
 	}
 	pthread_mutex_unlock(&m->lock);
 }

@@ -34,7 +34,7 @@ const char *ss_not_a_profile(struct ss_str name)
 		{ SS_STR_INIT(".tar.zst"), ARCHIVE },
 		{ SS_STR_INIT(".hlo_proto.pb"), "holds one HLO module, not a profile" },
 		{ SS_STR_INIT(".tracetable"), "is an SSTable of the Cloud TPU trace server, which cannot be read" },
-		{ SS_STR_INIT(".json"), "is JSON, not an *.xplane.pb" },
+		{ SS_STR_INIT(".json"), "is JSON, not a profile" },
 		{ SS_STR_INIT(".pb.gz"), "does not end in .xplane.pb.gz" },
 		{ SS_STR_INIT(".pb"), "does not end in .xplane.pb" },
 	};

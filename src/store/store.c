@@ -240,8 +240,8 @@ struct ss_str ss_store_why_empty(const struct ss_store *s, struct ss_arena *aren
 				       SS_ARG(s->skipped[0].path), s->skipped[0].why);
 	return ss_arena_printf(arena,
 			       "no profile in '" SS_FMT
-			       "' (%zu directories and %zu files searched%s): a profile is a file "
+			       "' (%zu director%s and %zu file%s searched%s): a profile is a file "
 			       "plugins/profile/<run>/<host>.xplane.pb",
-			       SS_ARG(s->named), s->ndirs, s->nfiles,
+			       SS_ARG(s->named), s->ndirs, s->ndirs == 1 ? "y" : "ies", s->nfiles, s->nfiles == 1 ? "" : "s",
 			       s->stopped ? "; the search stopped there, and there are more" : "");
 }

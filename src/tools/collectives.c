@@ -347,8 +347,8 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	struct ss_str last = ss_cell_str(t, top, "top_last_host");
 	ss_say(out,
 	       "The collective that costs most is '" SS_FMT
-	       "', executed %.0f times: it transfers for %s on average.",
-	       SS_ARG(ss_cell_str(t, top, "op")), ss_cell_f64(t, top, "occurrences"),
+	       "', executed %s: it transfers for %s on average.",
+	       SS_ARG(ss_cell_str(t, top, "op")), ss_count_words(ss_cell_f64(t, top, "occurrences"), "time").s,
 	       ss_value_words(SS_UNIT_US, transfer).s);
 	if (wait > 0)
 		ss_say(out, "The first participant waits %s on average for the last one.",

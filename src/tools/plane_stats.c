@@ -95,15 +95,16 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		return true;
 	}
 	struct ss_str share = ss_unit_text(q->arena, SS_UNIT_FRAC, max / events);
-	ss_result_say(out, ss_arena_printf(q->arena, "%.0f events in %zu plane%s, " SS_FMT " of them in '" SS_FMT "'.",
-					   events, t->nrows, t->nrows == 1 ? "" : "s", SS_ARG(share),
+	ss_result_say(out, ss_arena_printf(q->arena, "%.0f event%s in %zu plane%s, " SS_FMT " of them in '" SS_FMT "'.",
+					   events, events > 1 ? "s" : "", t->nrows, t->nrows == 1 ? "" : "s", SS_ARG(share),
 					   SS_ARG(ss_cell_str(t, largest, "plane"))));
 	ss_result_say(out, ndevices ? ss_arena_printf(q->arena, "%zu plane%s with events %s a device.", ndevices,
 						      ndevices == 1 ? "" : "s", ndevices == 1 ? "is" : "are each") :
 				      SS_STR("No device plane holds events: only the host was traced."));
 	if (dropped) {
 		out->conclusion.mood = SS_MOOD_WARN;
-		ss_result_say(out, ss_arena_printf(q->arena, "%lld events could not be read.", (long long)dropped));
+		ss_result_say(out, ss_arena_printf(q->arena, "%lld event%s could not be read.", (long long)dropped,
+						   dropped == 1 ? "" : "s"));
 	}
 	return true;
 }

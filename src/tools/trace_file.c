@@ -371,8 +371,9 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	tl->pull = &f->pull;
 	tl->nevents = count_before(f, f->until_ps);
 	if (f->until_ps != UINT64_MAX)
-		ss_result_note(out, SS_WARNING, ss_arena_printf(q->arena, "only the first %llu events are in this file",
-								(unsigned long long)tl->nevents));
+		ss_result_note(out, SS_WARNING, ss_arena_printf(q->arena, "only the first %llu event%s in this file",
+								(unsigned long long)tl->nevents,
+								tl->nevents == 1 ? " is" : "s are"));
 	out->timeline = tl;
 	return true;
 }

@@ -22,8 +22,8 @@ static void of_files(struct ss_judge *j, struct ss_model *m)
 			add(j, ss_say(j, SS_FMT ": " SS_FMT, SS_ARG(h->name), SS_ARG(h->x.notes[k])), true);
 		if (h->ndropped)
 			add(j,
-			    ss_say(j, SS_FMT ": %llu events could not be read", SS_ARG(h->name),
-				   (unsigned long long)h->ndropped),
+			    ss_say(j, SS_FMT ": %llu event%s could not be read", SS_ARG(h->name),
+				   (unsigned long long)h->ndropped, h->ndropped == 1 ? "" : "s"),
 			    true);
 		if (h->imported.any && h->nevents == SS_MOST_EVENTS_OF_TRACE)
 			add(j,
@@ -138,6 +138,23 @@ static void of_devices(struct ss_judge *j)
 		add(j, ss_say(j, "The same is so for %zu more devices.", n - MOST_NAMED), false);
 }
 
+/* Programs of JAX on a CPU that were started, and none of whose operations was recorded. */
+static void of_programs(struct ss_judge *j)
+{
+	for (size_t i = 0; i < j->nunits; i++) {
+		const struct ss_judged_unit *u = &j->units[i];
+		if (!u->u->device.n && u->u->calls && !u->u->ops && u->h->hardware == SS_HW_CPU_ONLY &&
+		    u->h->frameworks == SS_FW_JAX)
+			add(j,
+			    ss_say(j,
+				   SS_FMT ": %llu program%s started, and no operation of %s is recorded: the recording may have "
+				   "ended before. Wait for the last result (block_until_ready) before you stop it.",
+				   SS_ARG(u->h->name), (unsigned long long)u->u->calls, u->u->calls == 1 ? " was" : "s were",
+				   u->u->calls == 1 ? "it" : "them"),
+			    false);
+	}
+}
+
 /* Kernels that no operation of the program is known for. */
 static bool of_kernels(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
 {
@@ -183,6 +200,7 @@ bool ss_find_gaps(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
 	of_steps(j);
 	of_left_out(j);
 	of_devices(j);
+	of_programs(j);
 	if (!of_hosts(j, m, err) || !of_kernels(j, m, err) || !of_graphs(j, m, err))
 		return false;
 	v->gaps = SS_NEW_N(j->arena, struct ss_recording_gap, j->gaps.n + 1);

@@ -25,7 +25,7 @@
 /* Below this share of both peaks neither FLOPs nor bandwidth bound an operation. */
 #define SS_MIN_PEAK_FRAC 0.05
 /* A start that takes longer than this is a call that does something else. */
-#define SS_LONG_START_PS 1e9
+#define SS_LONG_START_PS 3e8
 /* So few are not "many small ones". */
 #define SS_MANY_OPS 8
 /* Operations shorter than this on average are small: starting one takes some of it. */

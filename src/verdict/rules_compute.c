@@ -70,7 +70,8 @@ void ss_rule_compute(struct ss_judge *j)
 		      how = reach(j, s);
 	bool spread = s && op_frac < SS_LEAST_NAMED && !how.n;
 	f->traits |= spread ? SS_TRAIT_SPREAD : 0;
-	f->text = spread ? ss_say(j, "Operations take %.1f%% of the time, none of them a share that matters.", 100 * b.frac)
+	f->text = spread ? ss_say(j, "Operations take %.1f%% of the time, spread over many: the largest takes %.3f%%.",
+				  100 * b.frac, 100 * op_frac)
 		  : well ? ss_say(j,
 				"The device is well used: operations take %.1f%% of the time; the largest is " SS_FMT SS_FMT
 				" at %.1f%%." SS_FMT,

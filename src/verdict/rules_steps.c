@@ -222,10 +222,11 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 		     (c == SS_TIME_UNKNOWN ? SS_TRAIT_EXTRA_UNKNOWN : 0);
 	f->subject = ss_say(j, "step%s " SS_FMT SS_FMT, w->noutliers == 1 ? "" : "s", SS_ARG(numbers), SS_ARG(every));
 	f->text = ss_say(j,
-			 "%zu of %zu steps %s far longer than the others: up to %.1f ms instead of %.1f ms. This costs "
+			 "%zu of %zu steps %s far longer than the others: up to " SS_FMT " instead of " SS_FMT ". This costs "
 			 "%.1f%% of the time: " SS_FMT "; " SS_FMT ".",
-			 w->noutliers, w->n, w->noutliers == 1 ? "takes" : "take", (double)longest_ps / 1e9,
-			 (double)w->typical_ps / 1e9, 100 * frac, SS_ARG(f->subject), SS_ARG(doing));
+			 w->noutliers, w->n, w->noutliers == 1 ? "takes" : "take",
+			 SS_ARG(ss_say_time(j, (double)longest_ps)), SS_ARG(ss_say_time(j, (double)w->typical_ps)),
+			 100 * frac, SS_ARG(f->subject), SS_ARG(doing));
 	ss_prove(j, f, "share of the time that slow steps take beyond typical ones", frac, "share", u, "overview_page");
 	ss_prove(j, f, "longest step", (double)longest_ps, "ps", u, "trace_viewer@");
 	ss_point_at(j, f, u, longest->begin_ps, longest->end_ps);

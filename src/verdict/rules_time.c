@@ -103,6 +103,10 @@ static struct ss_str what_changed(struct ss_judge *j, struct ss_verdict_finding 
 		return ss_say(j, " What changes between the %llu programs of this name: " SS_FMT ".",
 			      (unsigned long long)r->programs, SS_ARG(r->changed));
 	f->traits |= r->programs ? SS_TRAIT_SAME_ARGUMENTS : 0;
+	if (r->once && r->traced < 2) {
+		f->traits |= SS_TRAIT_COMPILED_ONCE;
+		return SS_STR(" One program of this name was compiled, so this is its first compilation.");
+	}
 	if (r->programs)
 		return ss_say(j,
 			      " The %llu programs of this name have arguments of the same shapes and types: what changes is "
@@ -110,7 +114,7 @@ static struct ss_str what_changed(struct ss_judge *j, struct ss_verdict_finding 
 			      (unsigned long long)r->programs);
 	if (r->traced > 1) {
 		ss_prove(j, f, "graphs traced of the function", (double)r->traced, "count", u, "trace_viewer@");
-		return ss_say(j, " TensorFlow traced its graph number %llu.", (unsigned long long)r->traced);
+		return ss_say(j, " TensorFlow had traced this function %llu times by then.", (unsigned long long)r->traced);
 	}
 	return SS_STR("");
 }
@@ -180,24 +184,27 @@ void ss_rule_gc(struct ss_judge *j)
 		ss_cannot_judge(j, SS_CAUSE_GC, "Python's calls were not recorded");
 }
 
-/* The profiler's own start and stop: no part of the program. */
-static bool is_profiler(const struct ss_time_subject *s)
+static bool has_found(const struct ss_judge *j, enum ss_cause c)
 {
-	return s && (ss_str_starts(s->name, SS_STR("start_trace (")) || ss_str_starts(s->name, SS_STR("stop_trace (")) ||
-		     ss_str_contains(s->name, SS_STR("(profiler.py:")) || ss_str_contains(s->name, SS_STR("(profiler_v2.py:")));
+	for (size_t i = 0; i < j->found.n; i++)
+		if (j->found.v[i].cause == c)
+			return true;
+	return false;
 }
 
 void ss_rule_host_code(struct ss_judge *j)
 {
-	struct ss_befallen b = ss_befalls(j, SS_TIME_HOST_CODE);
-	if (b.worst && is_profiler(ss_largest(b.worst, SS_TIME_HOST_CODE, false)))
-		return;
 	const struct ss_judged_unit *u;
 	const struct ss_time_subject *s;
 	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_HOST_CODE, SS_TIME_HOST_CODE, &u, &s);
 	struct ss_befallen sync = ss_befalls(j, SS_TIME_SYNC);
 	if (!f)
 		return;
+	/* Tracers of Python record calls, and "with" calls nothing that they see. */
+	if (s && !s->detail.n && ss_str_contains(s->name, SS_STR(".py:")) && !has_found(j, SS_CAUSE_LOCK))
+		ss_cannot_judge(j, SS_CAUSE_LOCK,
+				"Python's tracers do not record a lock that 'with' takes: waiting for one is time of the "
+				"function around it");
 	const struct ss_time_subject *read =
 		sync.worst && sync.frac >= SS_LEAST_MENTION ? ss_largest(sync.worst, SS_TIME_SYNC, false) : NULL;
 	struct ss_str at = where(j, u);
@@ -229,14 +236,6 @@ static struct ss_str largest_names(struct ss_judge *j, const struct ss_judged_un
 	return text;
 }
 
-static bool has_found(const struct ss_judge *j, enum ss_cause c)
-{
-	for (size_t i = 0; i < j->found.n; i++)
-		if (j->found.v[i].cause == c)
-			return true;
-	return false;
-}
-
 void ss_rule_dispatch(struct ss_judge *j)
 {
 	const struct ss_judged_unit *u;
@@ -254,6 +253,7 @@ void ss_rule_dispatch(struct ss_judge *j)
 	struct ss_str names = largest_names(j, u, SS_TIME_LAUNCH), runs = SS_STR(""), counted = SS_STR("");
 	bool small = per_step(u, n) > SS_MANY_OPS && each_ps <= SS_LONG_START_PS && u->u->ops &&
 		     u->u->op_ps / u->u->ops < SS_SMALL_MEAN_PS;
+	f->traits |= u->h->windows.n && n && per_step(u, n) < 2 ? SS_TRAIT_ONE_CALL : 0;
 	if (op)
 		runs = ss_say(j, "%sthey start mostly " SS_FMT, names.n ? "; " : "",
 			      SS_ARG(ss_cut(ss_shown_name(j, op), 80)));
@@ -302,9 +302,21 @@ static struct ss_str main_thread(struct ss_judge *j, const struct ss_time_host *
 						      : ss_say(j, "main thread '" SS_FMT "'", SS_ARG(name));
 }
 
+/* What is not recorded because the profiler itself starts or stops: that has a name, and is no part of the program. */
+static double profiler_frac(const struct ss_judged_unit *u)
+{
+	uint64_t sum_ps = 0;
+	for (size_t i = 0; i < u->u->nsubjects; i++)
+		if (u->u->subjects[i].class == SS_TIME_UNKNOWN)
+			sum_ps += ss_subject_ps(&u->u->subjects[i], false);
+	return u->u->window_ps ? (double)sum_ps / (double)u->u->window_ps : 0;
+}
+
 void ss_rule_idle(struct ss_judge *j)
 {
 	struct ss_befallen b = ss_befalls(j, SS_TIME_UNKNOWN);
+	double own_frac = b.worst ? profiler_frac(b.worst) : 0;
+	b.frac -= own_frac < b.frac ? own_frac : b.frac;
 	if (!b.worst || b.frac < SS_LEAST_SHARE)
 		return;
 	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_IDLE, b.frac);
@@ -324,7 +336,7 @@ void ss_rule_idle(struct ss_judge *j)
 				       h->has_host ? "what the main thread does then was not recorded"
 						   : "no event of the host says why");
 	ss_prove(j, f, "share of the recorded time in which nothing was recorded",
-		 ss_unit_step_frac(b.worst, SS_TIME_UNKNOWN), "share", b.worst, "trace_viewer@");
+		 ss_unit_step_frac(b.worst, SS_TIME_UNKNOWN) - own_frac, "share", b.worst, "trace_viewer@");
 	if (!h->has_python && !has_found(j, SS_CAUSE_HOST_CODE))
 		ss_cannot_judge(j, SS_CAUSE_HOST_CODE, "Python's calls were not recorded");
 }

@@ -29,6 +29,7 @@ static const struct word words[] = {
 	{ SS_KIND_SKIP, WHOLE, SS_STR_INIT("MemoryDeallocation") },
 	{ SS_KIND_SKIP, PREFIX, SS_STR_INIT("PyTorch Profiler (") },
 	{ SS_KIND_PROFILER, PREFIX, SS_STR_INIT("torch/profiler/") },
+	{ SS_KIND_PROFILER, PREFIX, SS_STR_INIT("torch/autograd/profiler.py") },
 	{ SS_KIND_COMPILE, PART, SS_STR_INIT("backend_compile") },
 	{ SS_KIND_COMPILE, PART, SS_STR_INIT("Compiler::Compile") },
 	{ SS_KIND_COMPILE, PART, SS_STR_INIT("Client::Compile") },
@@ -202,6 +203,23 @@ static bool is_of_jax(struct ss_str file, struct ss_str func)
 	return false;
 }
 
+/*
+ * The start and stop of a recording. XLA's tracer of Python keeps the last part of a path alone, and a program may have a
+ * profiler.py of its own: then the function decides as well.
+ */
+static bool is_profiler(struct ss_str path, struct ss_str file, struct ss_str func)
+{
+	static const char *const jax[] = { "start_trace", "stop_trace", "stop_and_get_fdo_profile", "_write_perfetto_trace_file",
+					   "_host_perfetto_trace_file" };
+	static const char *const tf[] = { "start", "stop", "warmup", "__enter__", "__exit__" };
+	if (path.n > file.n)
+		return ss_str_ends(path, SS_STR("jax/_src/profiler.py")) ||
+		       ss_str_contains(path, SS_STR("tensorflow/python/profiler/")) ||
+		       ss_str_contains(path, SS_STR("torch/profiler/"));
+	return (ss_str_is(file, "profiler.py") && is_one_of(func, jax, SS_COUNT(jax))) ||
+	       (ss_str_is(file, "profiler_v2.py") && is_one_of(func, tf, SS_COUNT(tf)));
+}
+
 static enum ss_host_kind kind_of_frame(const struct ss_frame *f)
 {
 	static const char *const waits[] = { "acquire", "wait", "join", "_wait_for_tstate_lock", "wait_for" };
@@ -212,6 +230,8 @@ static enum ss_host_kind kind_of_frame(const struct ss_frame *f)
 	size_t slash = ss_str_rchr(file, '/');
 	if (slash != SS_NPOS)
 		file = ss_str_sub(file, slash + 1, file.n);
+	if (f->line && is_profiler(f->file, file, f->func))
+		return SS_KIND_PROFILER;
 	if (!f->line && (ss_str_is(f->func, "acquire") || ss_str_is(f->func, "acquire_lock")))
 		return SS_KIND_LOCK;
 	if (ss_str_is(file, "threading.py") && is_one_of(f->func, waits, SS_COUNT(waits)))
@@ -337,7 +357,8 @@ enum ss_host_kind ss_host_kinds_find(struct ss_host_kinds *k, const struct ss_li
 	uint32_t meta = l->ev.meta[i];
 	struct ss_str name = ss_event_name(k->p, meta);
 	enum ss_host_kind kind = kind_of_name(name, k->letters);
-	if (k->marker.n && ss_str_eq(name, k->marker))
+	bool marks = k->marker.n && ss_str_eq(name, k->marker);
+	if (marks)
 		kind = SS_KIND_SKIP;
 	else if (kind != SS_KIND_SKIP && has_stat(k, &k->hlo_op, l, i, SS_STAT_HLO_OP))
 		kind = kind_of_hlo(name);
@@ -351,7 +372,8 @@ enum ss_host_kind ss_host_kinds_find(struct ss_host_kinds *k, const struct ss_li
 	if (kind == SS_KIND_SYNC && k->eager_cpu)
 		kind = is_torch_op(name) ? SS_KIND_EAGER_OP : SS_KIND_LAUNCH;
 	k->any_compile = k->any_compile || kind == SS_KIND_COMPILE;
-	if (meta < k->p->x->nevent_meta)
+	/* A function of TensorFlow may have the name of the mark around its call: its stat tells them apart. */
+	if (meta < k->p->x->nevent_meta && (!marks || k->function.none))
 		k->known[meta] = (uint8_t)kind;
 	return kind;
 }

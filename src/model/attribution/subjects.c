@@ -11,6 +11,7 @@
 #include "model/attribution/frames.h"
 #include "model/attribution/thresholds.h"
 #include "model/host/opname.h"
+#include "model/program/hlo_map.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -169,6 +170,12 @@ static size_t caller_at(const struct descent *d, size_t at)
 	return at - 1;
 }
 
+/* "shuffle (main.py:4)" is what an annotation around it calls "shuffle". */
+static bool is_same_function(struct ss_str frame, struct ss_str name)
+{
+	return name.n && frame.n > name.n && frame.p[name.n] == ' ' && ss_str_starts(frame, name);
+}
+
 /* The path as name, detail and caller. */
 static void describe(struct descent *d, struct ss_time_subject *s)
 {
@@ -190,7 +197,7 @@ static void describe(struct descent *d, struct ss_time_subject *s)
 			s->caller = text_of(d, d->path[caller_at(d, at)]);
 	}
 	/* An annotation with the name of the function around it. */
-	if (s->caller.n > s->name.n && s->caller.p[s->name.n] == ' ' && ss_str_starts(s->caller, s->name))
+	if (is_same_function(s->caller, s->name) || is_same_function(s->name, s->caller))
 		s->caller = SS_STR("");
 	uint32_t caller = s->caller.n || s->class == SS_TIME_HOST_CODE ? SS_NONE : own_caller(b, d->example);
 	if (caller != SS_NONE)
@@ -248,7 +255,8 @@ static struct ss_str called(struct ss_attr_build *b, struct ss_str event, uint32
 	bool function = name.n < event.n && (ss_str_starts(event, SS_STR("PjitFunction(")) ||
 					     ss_str_starts(event, SS_STR("EagerLocalExecute: __")));
 	/* A tf.function is an event of its own name. */
-	bool plain = meta < b->host->x->nevent_meta && b->kinds.known[meta] == SS_KIND_FUNCTION &&
+	bool known = meta < b->host->x->nevent_meta && b->kinds.known[meta] == SS_KIND_FUNCTION;
+	bool plain = (known || (b->kinds.marker.n && ss_str_eq(event, b->kinds.marker))) &&
 		     ss_str_chr(event, '#') == SS_NPOS && ss_str_chr(event, ' ') == SS_NPOS &&
 		     ss_str_chr(event, ':') == SS_NPOS;
 	return function || plain ? ss_arena_printf(b->arena, SS_FMT "()", SS_ARG(name)) : name;
@@ -300,6 +308,35 @@ static void describe_op(struct ss_attr_build *b, const struct ss_named *n, struc
 		s->flops_frac = flops * (double)count / seconds / (peaks.tflops * 1e12);
 	if (known && count && seconds > 0 && peaks.bw_gb_per_s[SS_BW_HBM] > 0)
 		s->bytes_frac = bytes * (double)count / seconds / (peaks.bw_gb_per_s[SS_BW_HBM] * 1e9);
+}
+
+/* Programs that are looked into for the name of an operation. */
+#define MOST_PROGRAMS 64
+
+/* What an operation of XLA on a CPU is called in the program's source: where all programs that have one of its name agree. */
+static bool framework_op_of(struct ss_attr_build *b, struct ss_str op, struct ss_str *out)
+{
+	struct ss_err err = { 0 };
+	struct ss_hlo_map *map = ss_host_hlo(b->h, &err);
+	struct ss_str found = SS_STR("");
+	uint32_t n = 0;
+	if (!map || !ss_hlo_map_entries(map, &n) || n > MOST_PROGRAMS)
+		return map;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ss_hlo_module *m;
+		struct ss_hlo_instr in;
+		if (!ss_hlo_map_at(map, i, &m, &err))
+			return false;
+		uint32_t at = m ? ss_hlo_instr_by_name(m, op) : SS_NONE;
+		if (at == SS_NONE)
+			continue;
+		ss_hlo_instr_read(m->instrs[at], &in);
+		if (found.n && !ss_str_eq(found, in.op_name))
+			return true;
+		found = in.op_name;
+	}
+	*out = ss_arena_str(b->arena, found);
+	return out->p;
 }
 
 struct sum {
@@ -376,7 +413,9 @@ static bool list_largest(struct ss_attr_build *b, struct sum *v, size_t n, struc
 			continue;
 		v[i].s.name = ss_frame_text(v[i].s.name, b->arena);
 		describe_op(b, named, &v[i].s, v[i].most_ps, named->count);
-		ok = v[i].s.name.p && ss_vec_push(&out->v, v[i].s);
+		if (!of_class && v[i].s.class == SS_TIME_COMPUTE && !v[i].s.on_device)
+			ok = framework_op_of(b, v[i].s.name, &v[i].s.detail);
+		ok = ok && v[i].s.name.p && ss_vec_push(&out->v, v[i].s);
 	}
 	return ok;
 }

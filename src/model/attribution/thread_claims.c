@@ -133,7 +133,8 @@ static void spend(struct walk *w, const struct open_event *o, int64_t begin_ps, 
 			       : named(w, SS_TIME_LAUNCH, o->func, SS_NONE, false));
 	} else if (o->class == SS_TIME_COMPUTE || o->class == SS_TIME_COLLECTIVE) {
 		claim(w, begin_ps, end_ps, o->rank, named(w, o->class, o->op_meta, o->op_ref, o->overhead));
-	} else if (o->class == SS_TIME_LAUNCH || (o->class == SS_TIME_COMPILE && o->func != SS_NONE)) {
+	} else if (o->class == SS_TIME_LAUNCH || o->class == SS_TIME_UNKNOWN ||
+		   (o->class == SS_TIME_COMPILE && o->func != SS_NONE)) {
 		claim(w, begin_ps, end_ps, o->rank, named(w, o->class, o->func, SS_NONE, false));
 	} else if (o->class == SS_TIME_COPY && o->call != SS_NONE && w->b->reader) {
 		claim(w, begin_ps, end_ps, o->rank, copy_owner(w, o));
@@ -333,8 +334,10 @@ static void classify(struct walk *w, struct open_event *o, const struct open_eve
 		o->claims = w->starter;
 		break;
 	case SS_KIND_PROFILER:
-		set(o, SS_TIME_UNKNOWN, SS_RANK_STARTER);
-		o->claims = false;
+		/* Not the program's: not recorded, with a name. */
+		set(o, SS_TIME_UNKNOWN, SS_RANK_WAITS);
+		o->func = meta;
+		o->claims = w->starter;
 		break;
 	case SS_KIND_PYTHON:
 		set_own(w, o, p, ss_frame_parse(ss_event_name(w->b->host, meta), &f) && f.line, true);

@@ -144,12 +144,21 @@ static void combine_peaks(struct env_data *d, const struct ss_peaks *peaks)
 	d->has_peaks = true;
 }
 
+static bool has_lines(const struct ss_host *h)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		if (h->planes[i].nlines)
+			return true;
+	return false;
+}
+
 /* What one host adds to the devices. */
 static bool add_devices(struct env_data *d, const struct ss_host *h)
 {
 	struct ss_env *env = &d->env;
 	enum ss_hardware hw = ss_host_hardware(h);
-	struct ss_str type = SS_STR("CPU");
+	/* A program alone says nothing of the machine that ran it. */
+	struct ss_str type = has_lines(h) ? SS_STR("CPU") : SS_STR("");
 	const struct ss_plane *first = NULL;
 	for (uint32_t i = 0; i < h->nplanes; i++) {
 		const struct ss_plane *p = &h->planes[i];
@@ -164,7 +173,7 @@ static bool add_devices(struct env_data *d, const struct ss_host *h)
 		type = hw == SS_HW_GPU ? ss_gpu_model_name(first, &d->arena) : tpu_type(first);
 	if (!type.p)
 		return false;
-	if (!env->device_type.n || !ss_str_is(type, "CPU"))
+	if (!env->device_type.n || (type.n && !ss_str_is(type, "CPU")))
 		env->device_type = ss_intern_str(&d->intern, type);
 	if (hw > env->hardware)
 		env->hardware = hw;

@@ -70,7 +70,7 @@ static struct program *program_of(struct pass *s, uint64_t program_id,
 	uint32_t i = ss_u64map_get(&s->program_of, program_id);
 	if (i != SS_NONE)
 		return &s->programs.v[i];
-	struct program p = { .coster = ss_gpu_coster_new(m) };
+	struct program p = { .coster = ss_gpu_coster_new(m, s->p->kind == SS_PLANE_HOST_CPU) };
 	if (!p.coster || !ss_vec_push(&s->programs, p)) {
 		ss_gpu_coster_free(p.coster);
 		return NULL;

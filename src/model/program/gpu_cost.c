@@ -12,13 +12,14 @@ static void split_free(struct ss_gpu_split *s)
 	ss_vec_free(&s->results);
 }
 
-struct ss_gpu_coster *ss_gpu_coster_new(const struct ss_hlo_module *m)
+struct ss_gpu_coster *ss_gpu_coster_new(const struct ss_hlo_module *m, bool once)
 {
 	struct ss_gpu_coster *c = calloc(1, sizeof(*c));
 	size_t n = (size_t)m->ncomputations + 1;
 	if (!c)
 		return NULL;
 	c->m = m;
+	c->once = once;
 	c->flops = calloc(n, sizeof(*c->flops));
 	c->has_flops = calloc(n, sizeof(*c->has_flops));
 	c->bytes = calloc(n, sizeof(*c->bytes));

@@ -14,8 +14,11 @@
 /* Costs of one module, remembered per computation. One thread at a time. */
 struct ss_gpu_coster;
 
-/* `m` must be indexed and outlive it. NULL when memory is out. */
-struct ss_gpu_coster *ss_gpu_coster_new(const struct ss_hlo_module *m);
+/*
+ * `m` must be indexed and outlive it. `once`: what is fused is executed once, as a CPU does, and not as often as its users need
+ * it. NULL when memory is out.
+ */
+struct ss_gpu_coster *ss_gpu_coster_new(const struct ss_hlo_module *m, bool once);
 void ss_gpu_coster_free(struct ss_gpu_coster *c);
 
 /*

@@ -41,6 +41,7 @@ struct ss_gpu_fusion {
 
 struct ss_gpu_coster {
 	const struct ss_hlo_module *m;
+	bool once; /* gpu_cost.h */
 	float *flops, *bytes; /* per computation: of one execution, where known */
 	bool *has_flops, *has_bytes;
 	struct ss_gpu_split *splits;   /* per computation, with its bytes */

@@ -110,6 +110,7 @@ static bool visit(struct pass *s, uint32_t at, struct ss_gpu_fusion *f)
 	ss_gpu_instr_read(s->c, s->k->first + at, &i);
 	for (size_t k = 0; k < s->uses[at].v.n; k++)
 		use += s->root_use[s->uses[at].v.v[k]];
+	use = s->c->once ? fminf(use, 1) : use;
 	if (ss_str_is(i.in.opcode, "parameter")) {
 		if (i.in.parameter_number >= 0 && i.in.parameter_number < f->nparams)
 			f->param_use[i.in.parameter_number] = use;

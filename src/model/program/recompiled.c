@@ -201,6 +201,7 @@ static bool compare_programs(struct ss_recompiled *out, struct ss_host *h, struc
 		const struct ss_hlo_module *m;
 		ok = ss_hlo_map_at(map, v.v[i].entry, &m, err) && (!m || read_params(&v.v[i], m) || ss_fail_mem(err));
 	}
+	out->once = ok && v.n == 1;
 	bool lambda = ss_str_contains(function, SS_STR("<"));
 	size_t n = ok && lambda && v.n > 1 ? keep_like_latest(v.v + first, v.n - first) : v.n - first;
 	if (ok && n > 1) {
