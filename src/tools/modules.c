@@ -186,7 +186,8 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		put(table, t, &r.v.v[i]);
 	if (ok && t->is_torch && !t->modules.n)
 		ss_result_note(out, SS_INFO,
-			       SS_STR("Modules were not recorded: profile with with_stack=True and with_modules=True"));
+			       SS_STR("Modules were not recorded: profile with with_stack=True (before PyTorch 2.15 "
+				      "with_modules=True as well)"));
 	free(r.of);
 	ss_vec_free(&r.v);
 	ss_u64map_free(&r.by_path);

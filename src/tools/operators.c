@@ -249,7 +249,8 @@ static void note_missing(const struct ss_torch *t, enum by by, struct ss_result 
 	}
 	if (t->ops.n && by == BY_MODULE && !t->modules.n) {
 		ss_result_note(out, SS_INFO,
-			       SS_STR("Modules were not recorded: profile with with_stack=True and with_modules=True"));
+			       SS_STR("Modules were not recorded: profile with with_stack=True (before PyTorch 2.15 "
+				      "with_modules=True as well)"));
 		return;
 	}
 }

@@ -35,7 +35,9 @@ static const struct ss_judged_unit *latest(const struct ss_judge *j)
 			host_ps += j->units[i].wait.caused_ps;
 		}
 	double least = j->nunits > 2 ? SS_STRAGGLER_LAST_FRAC : SS_STRAGGLER_OF_TWO_FRAC;
-	bool often = all && (double)last >= least * (double)all && (double)host_ps >= least * (double)caused_ps;
+	/* Small meetings behind the one that matters have last ones by chance: what is late in the steps counts as well. */
+	bool of_steps = who && j->late.nsteps && j->late.kind == SS_STRAGGLER_ONE && same_host(j->late.host, who->h->name);
+	bool often = all && (of_steps || (double)last >= least * (double)all) && (double)host_ps >= least * (double)caused_ps;
 	return often ? who : NULL;
 }
 
@@ -199,6 +201,30 @@ static struct ss_str waiting(struct ss_judge *j, struct ss_verdict_finding *f, c
 		      rotates ? ", now for one, now for another" : "");
 }
 
+/* Hardly any transfer, and much waiting, for nobody in particular. */
+static void find_waiting(struct ss_judge *j)
+{
+	const struct ss_judged_unit *worst = j->nunits ? &j->units[0] : NULL;
+	for (size_t i = 1; i < j->nunits; i++)
+		worst = j->units[i].wait_frac > worst->wait_frac ? &j->units[i] : worst;
+	double frac = worst ? waited_for_any(j, worst) : 0;
+	struct ss_verdict_finding *f = frac > 0 ? ss_find(j, SS_CAUSE_COLLECTIVE, frac) : NULL;
+	if (!f)
+		return;
+	const struct ss_time_subject *s = ss_largest(worst, SS_TIME_COLLECTIVE, false);
+	bool rotates = j->late.nsteps && j->late.kind == SS_STRAGGLER_ROTATING;
+	f->traits |= SS_TRAIT_WAITS_FOR_OTHERS;
+	f->subject = s ? ss_cut(ss_shown_name(j, s), SS_MOST_SUBJECT_BYTES) : SS_STR("collective operations");
+	f->text = ss_say(j,
+			 "Participants wait for each other at collective operations during %.1f%% of the time%s, mostly in " SS_FMT
+			 ".",
+			 100 * frac, rotates ? ", now for one, now for another" : ", and no single one is late in most steps",
+			 SS_ARG(f->subject));
+	ss_prove(j, f, "share of the time that participants wait for each other", frac, "share", worst, "pod_viewer");
+	if (s)
+		ss_point_at(j, f, worst, s->begin_ps, s->end_ps);
+}
+
 void ss_rule_collective(struct ss_judge *j)
 {
 	const struct ss_judged_unit *worst = NULL;
@@ -219,8 +245,10 @@ void ss_rule_collective(struct ss_judge *j)
 		}
 	}
 	double frac = n ? sum / (double)n : 0;
-	if (!worst || frac < SS_LEAST_SHARE)
+	if (!worst || frac < SS_LEAST_SHARE) {
+		find_waiting(j);
 		return;
+	}
 	const struct ss_time_subject *s = ss_largest(worst, SS_TIME_COLLECTIVE, false);
 	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_COLLECTIVE, frac);
 	if (!f)

@@ -53,6 +53,7 @@ enum ss_trait {
 	SS_TRAIT_EXTRA_UNKNOWN = 4096, /* slow steps: what they do was not recorded */
 	SS_TRAIT_FRAMEWORK_CALLS = 8192, /* host code: calls of the framework */
 	SS_TRAIT_ALL_DO = 16384,       /* slow steps: usual ones do the same, in less time */
+	SS_TRAIT_WAITS_FOR_OTHERS = 131072, /* collective: waiting, not the transfer */
 	SS_TRAIT_ONE_CALL = 65536,     /* one program a step is started */
 	SS_TRAIT_COMPILED_ONCE = 32768, /* what was compiled was compiled for the first time */
 };

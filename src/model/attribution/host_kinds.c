@@ -311,18 +311,25 @@ enum ss_host_kind ss_host_kind_of_name(struct ss_str name)
 
 /* ---- with stats ---- */
 
+bool ss_hlo_holds_others(struct ss_str name)
+{
+	static const struct ss_str holds[] = { SS_STR_INIT("while"), SS_STR_INIT("call"), SS_STR_INIT("conditional") };
+	for (size_t i = 0; i < SS_COUNT(holds); i++)
+		if (ss_str_starts(name, holds[i]) && (name.n == holds[i].n || name.p[holds[i].n] == '.'))
+			return true;
+	return false;
+}
+
 /* An instruction of a program that a CPU runs. */
 static enum ss_host_kind kind_of_hlo(struct ss_str name)
 {
-	static const struct ss_str holds[] = { SS_STR_INIT("while"), SS_STR_INIT("call"), SS_STR_INIT("conditional") };
 	static const struct ss_str python[] = { SS_STR_INIT("callback"), SS_STR_INIT("debug_print"),
 						SS_STR_INIT("py_func") };
 	for (size_t i = 0; i < SS_COUNT(python); i++)
 		if (ss_str_contains(name, python[i]))
 			return SS_KIND_CALLBACK;
-	for (size_t i = 0; i < SS_COUNT(holds); i++)
-		if (ss_str_starts(name, holds[i]) && (name.n == holds[i].n || name.p[holds[i].n] == '.'))
-			return SS_KIND_EXECUTE;
+	if (ss_hlo_holds_others(name))
+		return SS_KIND_EXECUTE;
 	return ss_is_collective(name) ? SS_KIND_COLLECTIVE : SS_KIND_OP;
 }
 

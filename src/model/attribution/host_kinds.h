@@ -60,6 +60,9 @@ static inline enum ss_host_kind ss_host_kinds_of(struct ss_host_kinds *k, const 
 	return known ? (enum ss_host_kind)k->known[meta] : ss_host_kinds_find(k, l, i);
 }
 
+/* Is the instruction one that runs others: "while.3"? */
+bool ss_hlo_holds_others(struct ss_str name);
+
 void ss_host_kinds_free(struct ss_host_kinds *k);
 
 /*

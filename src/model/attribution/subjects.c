@@ -379,6 +379,16 @@ static struct sum *sum_of(struct by_name *to, struct ss_attr_build *b, const str
 	return ok ? &to->v.v[at] : NULL;
 }
 
+/*
+ * What lies between operations is none. But where an instruction that holds others (while, call, conditional) runs them without
+ * telling, it is the operation that is known.
+ */
+static bool is_loop(const struct ss_attr_build *b, const struct ss_named *n)
+{
+	struct ss_str name = ss_event_name(&b->h->planes[n->plane], n->meta);
+	return ss_hlo_holds_others(name);
+}
+
 /* Tallies of owners that follow each other. */
 static bool add_tallies(struct by_name *to, struct ss_attr_build *b, const struct ss_tally *v, size_t n, uint32_t first)
 {
@@ -386,7 +396,7 @@ static bool add_tallies(struct by_name *to, struct ss_attr_build *b, const struc
 		const struct ss_tally *t = &v[i];
 		uint32_t owner = first + (uint32_t)i;
 		uint64_t ps = t->ps[0] + t->ps[1] + t->ps[2];
-		if (!ps || b->named.v[owner].overhead)
+		if (!ps || (b->named.v[owner].overhead && !is_loop(b, &b->named.v[owner])))
 			continue;
 		struct sum *sum = sum_of(to, b, &b->named.v[owner]);
 		if (!sum)

@@ -178,8 +178,9 @@ static uint32_t call_of(struct walk *w, uint32_t parent, uint32_t meta, enum ss_
 /* Below these everything is theirs. */
 static bool swallows(const struct open_event *p)
 {
-	return p && (p->class == SS_TIME_CALLBACK || p->class == SS_TIME_COMPILE || p->class == SS_TIME_INPUT ||
-		     p->class == SS_TIME_GC);
+	bool profiler = p && p->class == SS_TIME_UNKNOWN && p->func != SS_NONE;
+	return p && (profiler || p->class == SS_TIME_CALLBACK || p->class == SS_TIME_COMPILE ||
+		     p->class == SS_TIME_INPUT || p->class == SS_TIME_GC);
 }
 
 static void set(struct open_event *o, enum ss_time_class class, enum ss_claim_rank rank)
