@@ -214,6 +214,13 @@ describe("overview", () => {
 				);
 			}
 			const steps = find("steps");
+			const parts = Object.entries(steps?.props ?? {}).filter(([id]) => /^time_.*_percent$/.test(id));
+			parts.sort((x, y) => y[1].value - x[1].value);
+			assert.deepEqual(
+				shown.map(([id]) => id).filter((id) => /^time_.*_percent$/.test(id)),
+				parts.map(([id]) => id),
+				"all parts of the time are shown, the largest first",
+			);
 			if (steps?.nrows) assert.ok(await page.$(".chart canvas"), "the step-time graph is drawn");
 			await shot(page, "overview");
 		});

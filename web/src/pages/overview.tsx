@@ -195,6 +195,7 @@ function Summary({ result }: { result: Result }) {
 	return (
 		<section class="card" aria-label="Performance summary">
 			<h2>Performance summary</h2>
+			<TimeParts steps={steps} />
 			{steps && steps.nrows > 0 && answeredSteps(steps) && <Breakdown steps={steps} />}
 			{groups.map((g) => (
 				<div class="metrics" key={g.title}>
@@ -210,6 +211,48 @@ function Summary({ result }: { result: Result }) {
 			))}
 			{remark && <p class="remark">{remark}</p>}
 		</section>
+	);
+}
+
+/* Of the attribution that the findings are made of; what each class is: docs/verdicts.md. */
+const TIME_DOCS: Readonly<Record<string, string>> = {
+	time_compute_percent: "A device, or a thread of a CPU program, ran an operation.",
+	time_communication_percent: "A collective operation ran, and nothing computed.",
+	time_copies_percent: "Data was copied between host and device or between memories, and nothing of the above.",
+	time_callback_percent: "The compiled program was in Python.",
+	time_input_percent: "Data was waited for.",
+	time_compilation_percent: "The program was traced or compiled.",
+	time_gc_percent: "Python collected garbage.",
+	time_locks_percent: "The thread that starts the programs waited for another thread.",
+	time_host_code_percent: "The thread that starts the programs was in the program's own functions or annotations.",
+	time_launching_percent: "The framework started operations, kernels or programs.",
+	time_sync_percent: "The host waited for a result, and nothing computed.",
+	time_not_recorded_percent: "Nothing of this was recorded.",
+	time_between_steps_percent: "Time that passed between the steps.",
+};
+
+/* Each moment of the steps, and between them, is of one class: the parts make 100%. */
+function TimeParts({ steps }: { steps: TableData | undefined }) {
+	const parts = Object.keys(TIME_DOCS)
+		.map((id) => ({ id, p: prop(steps, id) }))
+		.filter((part): part is { id: string; p: Prop } => typeof part.p?.value === "number")
+		.sort((a, b) => (b.p.value as number) - (a.p.value as number));
+	if (!parts.length) return null;
+	return (
+		<div class="metrics">
+			<h3>
+				Where the time goes <span class="aim">each moment once</span>
+			</h3>
+			<dl>
+				{parts.map(({ id, p }) => (
+					<MetricRow
+						key={id}
+						metric={{ id, from: "steps", title: p.label.split(": ").pop() ?? p.label, doc: TIME_DOCS[id] ?? "" }}
+						p={p}
+					/>
+				))}
+			</dl>
+		</div>
 	);
 }
 
