@@ -16,6 +16,7 @@
 #include "base/bisect.h"
 #include "base/safe.h"
 #include "base/vec.h"
+#include "model/attribution/host_kinds.h"
 #include "model/host/event_order.h"
 #include "model/ops/name_scope.h"
 #include "model/preprocess/load.h"
@@ -139,7 +140,7 @@ struct line {
 	const struct ss_line *l, *modules;
 	uint32_t root;
 	bool device, whole;
-	struct ss_u64map known; /* program << 32 | name: the stack, of a TPU core */
+	struct ss_u64map known; /* program << 32 | name: the stack, of a TPU core; of a thread name: is it the profiler? */
 };
 
 /* The lines of the program's text, "file:line" each, the outermost call first. */
@@ -213,12 +214,26 @@ static int64_t inside_ps(const struct stacks *s, const struct ss_xevents *ev, ui
 	return !inside && end_ps > begin_ps ? -1 : ss_safe_end(0, inside);
 }
 
+/* Does the profiler start or stop there: nothing that the program did? */
+static bool is_of_profiler(struct line *w, uint32_t meta)
+{
+	uint32_t known = ss_u64map_get(&w->known, meta);
+	if (known == SS_NONE) {
+		known = ss_host_kind_of_name(ss_event_label(w->p, meta)) == SS_KIND_PROFILER;
+		ss_u64map_add(&w->known, meta, known); /* without memory it is asked again */
+	}
+	return known;
+}
+
 static bool add_events(struct stacks *s, struct line *w, const uint32_t *order, size_t n, struct open *open)
 {
 	const struct ss_xevents *ev = &w->l->ev;
+	int64_t profiler_end_ps = INT64_MIN;
 	size_t depth = 0;
 	for (size_t k = 0; k < n; k++) {
 		uint32_t i = order[k];
+		if (ev->begin_ps[i] < profiler_end_ps)
+			continue;
 		if (ev->off && ev->off[i] == SS_EVENT_SYNTHETIC)
 			continue; /* preprocessing added it: the file has no such event */
 		int64_t part_ps = inside_ps(s, ev, i);
@@ -227,6 +242,12 @@ static bool add_events(struct stacks *s, struct line *w, const uint32_t *order, 
 		while (depth && ss_xevents_end_ps(ev, open[depth - 1].event) < ss_xevents_end_ps(ev, i))
 			depth--;
 		uint32_t around = depth ? open[depth - 1].stack : SS_NONE;
+		if (!w->device && is_of_profiler(w, ev->meta[i])) {
+			profiler_end_ps = ss_xevents_end_ps(ev, i);
+			if (depth)
+				s->v.v[around].self_ps = ss_safe_sum(s->v.v[around].self_ps, -part_ps);
+			continue;
+		}
 		uint32_t at = w->device ? stack_of_op(s, w, i)
 					: push(s, depth ? around : w->root, ss_event_label(w->p, ev->meta[i]));
 		if (at == SS_NONE)

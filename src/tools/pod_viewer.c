@@ -357,18 +357,23 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 /* The longest step, what most of it is, and how unequal the cores are in it. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	const struct ss_env *env = ss_model_env(q->model, err);
+	const struct ss_steps *steps = ss_request_steps(q, false, err);
+	const struct ss_env *env = steps ? ss_model_env(q->model, err) : NULL;
 	const struct ss_table *t = ss_result_find(out, "steps");
 	struct ss_greatest top = ss_greatest_row(t, "total_us", NULL, NULL);
 	if (!env || top.row == SS_NPOS)
 		return env;
 	double busiest = ss_cell_f64(t, top.row, "busiest_us"), idlest = ss_cell_f64(t, top.row, "idlest_us");
 	struct ss_str part = ss_cell_str(t, top.row, "bottleneck");
-	long long step = (long long)ss_cell_i64(t, top.row, "step_num");
+	/* As the program calls it, "train 8"; a table that an older program stored has numbers alone. */
+	int64_t num = ss_cell_i64(t, top.row, "step_num");
+	bool named = top.row < steps->n && steps->v[top.row].num == num && steps->v[top.row].name.n;
+	struct ss_str step = named ? ss_arena_printf(out->arena, "'" SS_FMT "'", SS_ARG(steps->v[top.row].name))
+				   : ss_arena_printf(out->arena, "%lld", (long long)num);
 	if (t->nrows == 1)
-		ss_say(out, "Step %lld takes %s.", step, ss_value_words(SS_UNIT_US, top.value).s);
+		ss_say(out, "Step " SS_FMT " takes %s.", SS_ARG(step), ss_value_words(SS_UNIT_US, top.value).s);
 	else
-		ss_say(out, "Step %lld is the longest of %zu: %s.", step, t->nrows,
+		ss_say(out, "Step " SS_FMT " is the longest of %zu: %s.", SS_ARG(step), t->nrows,
 		       ss_value_words(SS_UNIT_US, top.value).s);
 	if (part.n)
 		ss_say(out, "The largest part of it, as XProf counts, is '" SS_FMT "': %s of the step, mean of the cores.",

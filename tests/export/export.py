@@ -94,13 +94,18 @@ def folded(c, profile):
     return lines
 
 
+# Frames in which a recording starts or stops: an export has them, the tool does not.
+PROFILER = re.compile(r'(^|;)(\$profiler\.py:\d+ (start_trace|stop_trace|stop_and_get_fdo_profile)|torch/(profiler/|autograd/profiler\.py)[^;]*)(;|$)')
+
+
 def flame_graph(c, profile, lines, total):
     """The tool has the stacks of the export: those that it shows have the same time of their own, and nothing is missing from a plane."""
     p = subprocess.run([c.binary, 'tool', 'flame_graph', profiles.logdir(profile, c.scratch), '--format', 'json'], stdout=subprocess.PIPE, check=True)
     result = json.loads(p.stdout)
     table = result['tables'][0]
     rows = [dict(zip([x['id'] for x in table['cols']], r)) for r in zip(*table['data'])]
-    want, whole, paths = {k: int(v) for k, v in (x.rsplit(' ', 1) for x in lines)}, collections.Counter(), []
+    want = {k: int(v) for k, v in (x.rsplit(' ', 1) for x in lines) if not PROFILER.search(k)}
+    whole, paths = collections.Counter(), []
     for path, ns in want.items():
         whole[path.split(';')[0]] += ns
     for r in rows:
