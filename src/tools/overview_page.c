@@ -268,6 +268,9 @@ static void resources(const struct ss_input_report *r, struct ss_table *t)
 			       "torch.utils.data: loading data with worker processes</a>"));
 		return;
 	}
+	/* About what the program does not use, nobody wants to read. */
+	if (!r->as_xprof && !r->host.uses_tf_data)
+		return;
 	add_tip(t, "doc", title,
 		SS_STR("<a href=\"https://www.tensorflow.org/guide/data_performance_analysis\" "
 		       "target=\"_blank\">Finding what is slow in a tf.data pipeline</a>"));
