@@ -26,6 +26,8 @@
 #define SS_MIN_PEAK_FRAC 0.05
 /* A start that takes longer than this is a call that does something else. */
 #define SS_LONG_START_PS 3e8
+/* What is compiled for this part of the longest is named beside it. */
+#define SS_COMPILED_BESIDE_FRAC 0.3
 /* So few are not "many small ones". */
 #define SS_MANY_OPS 8
 /* Operations shorter than this on average are small: starting one takes some of it. */

@@ -69,7 +69,8 @@ void ss_rule_compute(struct ss_judge *j)
 						: SS_STR(""),
 		      how = reach(j, s);
 	bool spread = s && op_frac < SS_LEAST_NAMED && !how.n;
-	f->traits |= spread ? SS_TRAIT_SPREAD : 0;
+	bool copies = ss_str_is(f->subject, "copy") || ss_str_starts(f->subject, SS_STR("copy."));
+	f->traits |= (spread ? SS_TRAIT_SPREAD : 0) | (copies ? SS_TRAIT_COPY : 0);
 	f->text = spread ? ss_say(j, "Operations take %.1f%% of the time, spread over many: the largest takes %.3f%%.",
 				  100 * b.frac, 100 * op_frac)
 		  : well ? ss_say(j,

@@ -73,6 +73,22 @@ void ss_rule_input(struct ss_judge *j)
 				 100 * f->share_frac, SS_ARG(place));
 }
 
+/* "multiply(), sin(), tanh()": those that take this part of the largest or more. */
+static struct ss_str largest_names(struct ss_judge *j, const struct ss_judged_unit *u, enum ss_time_class c,
+				  double least_frac)
+{
+	struct ss_str text = SS_STR("");
+	const struct ss_time_subject *top = ss_largest(u, c, false);
+	size_t n = 0;
+	for (size_t i = 0; top && i < u->u->nsubjects && n < 3; i++) {
+		const struct ss_time_subject *s = &u->u->subjects[i];
+		struct ss_str name = ss_cut(ss_shown_name(j, s), 60);
+		if (s->class == c && (double)ss_subject_ps(s, false) >= least_frac * (double)ss_subject_ps(top, false))
+			text = n++ ? ss_say(j, SS_FMT ", " SS_FMT, SS_ARG(text), SS_ARG(name)) : name;
+	}
+	return text;
+}
+
 /* Of a frame that torch.compile compiled. */
 static struct ss_str what_torch_compiled(struct ss_judge *j, struct ss_verdict_finding *f, const struct ss_judged_unit *u)
 {
@@ -89,7 +105,8 @@ static struct ss_str what_torch_compiled(struct ss_judge *j, struct ss_verdict_f
 }
 
 /* " Its programs differ in ...": where the recording tells it. */
-static struct ss_str what_changed(struct ss_judge *j, struct ss_verdict_finding *f, const struct ss_judged_unit *u)
+static struct ss_str what_changed(struct ss_judge *j, struct ss_verdict_finding *f, const struct ss_judged_unit *u,
+				  struct ss_str name)
 {
 	const struct ss_recompiled *r = &u->h->recompiled;
 	if (r->compiled)
@@ -100,18 +117,18 @@ static struct ss_str what_changed(struct ss_judge *j, struct ss_verdict_finding 
 			ss_prove_words(j, f, "what changed", r->changed, u, "graph_viewer");
 	}
 	if (r->programs && r->changed.n)
-		return ss_say(j, " What changes between the %llu programs of this name: " SS_FMT ".",
-			      (unsigned long long)r->programs, SS_ARG(r->changed));
+		return ss_say(j, " What changes between the %llu programs of " SS_FMT ": " SS_FMT ".",
+			      (unsigned long long)r->programs, SS_ARG(name), SS_ARG(r->changed));
 	f->traits |= r->programs ? SS_TRAIT_SAME_ARGUMENTS : 0;
 	if (r->once && r->traced < 2) {
 		f->traits |= SS_TRAIT_COMPILED_ONCE;
-		return SS_STR(" One program of this name was compiled, so this is its first compilation.");
+		return ss_say(j, " One program of " SS_FMT " was compiled, so this is its first compilation.", SS_ARG(name));
 	}
 	if (r->programs)
 		return ss_say(j,
-			      " The %llu programs of this name have arguments of the same shapes and types: what changes is "
+			      " The %llu programs of " SS_FMT " have arguments of the same shapes and types: what changes is "
 			      "something else, such as a static argument, a captured value, or the function object itself.",
-			      (unsigned long long)r->programs);
+			      (unsigned long long)r->programs, SS_ARG(name));
 	if (r->traced > 1) {
 		ss_prove(j, f, "graphs traced of the function", (double)r->traced, "count", u, "trace_viewer@");
 		return ss_say(j, " TensorFlow had traced this function %llu times by then.", (unsigned long long)r->traced);
@@ -127,7 +144,11 @@ void ss_rule_compile(struct ss_judge *j)
 	if (!f)
 		return;
 	const struct ss_recompiled *r = &u->h->recompiled;
-	struct ss_str place = s ? place_of(j, s) : SS_STR("programs"), changed = what_changed(j, f, u);
+	struct ss_str place = s ? place_of(j, s) : SS_STR("programs"),
+		      changed = what_changed(j, f, u, s ? ss_cut(ss_shown_name(j, s), 60) : SS_STR("the function"));
+	struct ss_str names = largest_names(j, u, SS_TIME_COMPILE, SS_COMPILED_BESIDE_FRAC);
+	if (s && !s->detail.n && names.n > s->name.n)
+		place = names;
 	if (r->function.n)
 		place = f->subject = ss_cut(r->function, SS_MOST_SUBJECT_BYTES);
 	else if (r->frame >= 0)
@@ -221,21 +242,6 @@ static double per_step(const struct ss_judged_unit *u, uint64_t n)
 	return u->h->windows.n ? (double)n / (double)u->h->windows.n : (double)n;
 }
 
-/* "multiply(), sin(), tanh()": those that take a tenth of the largest or more. */
-static struct ss_str largest_names(struct ss_judge *j, const struct ss_judged_unit *u, enum ss_time_class c)
-{
-	struct ss_str text = SS_STR("");
-	const struct ss_time_subject *top = ss_largest(u, c, false);
-	size_t n = 0;
-	for (size_t i = 0; top && i < u->u->nsubjects && n < 3; i++) {
-		const struct ss_time_subject *s = &u->u->subjects[i];
-		struct ss_str name = ss_cut(ss_shown_name(j, s), 60);
-		if (s->class == c && ss_subject_ps(s, false) >= ss_subject_ps(top, false) / 10)
-			text = n++ ? ss_say(j, SS_FMT ", " SS_FMT, SS_ARG(text), SS_ARG(name)) : name;
-	}
-	return text;
-}
-
 void ss_rule_dispatch(struct ss_judge *j)
 {
 	const struct ss_judged_unit *u;
@@ -250,7 +256,7 @@ void ss_rule_dispatch(struct ss_judge *j)
 	const char *what = gpu ? "kernels" : torch ? "operators" : "programs and operations";
 	const char *per = u->h->windows.n ? "per step" : "in total";
 	const struct ss_time_subject *op = gpu ? ss_largest(u, SS_TIME_COMPUTE, false) : NULL;
-	struct ss_str names = largest_names(j, u, SS_TIME_LAUNCH), runs = SS_STR(""), counted = SS_STR("");
+	struct ss_str names = largest_names(j, u, SS_TIME_LAUNCH, 0.1), runs = SS_STR(""), counted = SS_STR("");
 	bool small = per_step(u, n) > SS_MANY_OPS && each_ps <= SS_LONG_START_PS && u->u->ops &&
 		     u->u->op_ps / u->u->ops < SS_SMALL_MEAN_PS;
 	f->traits |= u->h->windows.n && n && per_step(u, n) < 2 ? SS_TRAIT_ONE_CALL : 0;
