@@ -4,6 +4,7 @@
  */
 #include "unit/unit.h"
 
+#include "model/cluster/exposed.h"
 #include "model/cluster/part.h"
 #include "model/cluster/straggler.h"
 
@@ -12,6 +13,7 @@
 
 #define US INT64_C(1000000)
 #define STEPS 16
+#define MARK_LATE_PS (20 * US) /* a step is marked from its first work, not from the end of the one before */
 
 /* What a host computes longer in a step than the others, in us. */
 typedef int64_t excess_fn(int host, int step);
@@ -25,6 +27,14 @@ struct run {
 
 /* Is the excess idle time before the operation, which nothing explains? Else the operation is longer. */
 static bool idle;
+
+/* Numbers of steps: how far apart, and at which step the program starts again with 0; 0: never. */
+static int stride = 1, restart;
+
+static int64_t number_of(int step)
+{
+	return (int64_t)stride * (restart && step >= restart ? step - restart : step + (restart ? 100 : 0));
+}
 
 /* A little of everything, the same on every machine. */
 static int64_t noise(int host, int step)
@@ -52,9 +62,9 @@ static void make_host(struct run *r, int host, int hosts, excess_fn *excess)
 		int64_t end = t + (most + 50) * US;
 		int64_t begin = idle ? t + excess(host, step) * US : t;
 		assert_true(ss_vec_push(&d.spans, ((struct ss_skel_span){ begin, t + own * US, 1, SS_NO_LAUNCH, 0 })));
-		assert_true(ss_vec_push(&d.comms, ((struct ss_skel_comm){ .begin_ps = t + own * US, .end_ps = end, .step = step,
+		assert_true(ss_vec_push(&d.comms, ((struct ss_skel_comm){ .begin_ps = t + own * US, .end_ps = end, .step = number_of(step),
 									   .seq = -1, .launch = SS_NO_LAUNCH, .waited = true })));
-		assert_true(ss_vec_push(&d.steps, ((struct ss_skel_step){ step, t, end })));
+		assert_true(ss_vec_push(&d.steps, ((struct ss_skel_step){ number_of(step), t + MARK_LATE_PS, end })));
 		t = end;
 	}
 	assert_true(ss_vec_push(&s.devices, d));
@@ -62,31 +72,43 @@ static void make_host(struct run *r, int host, int hosts, excess_fn *excess)
 	ss_skeleton_free(&s);
 }
 
+static void make_run(struct run *r, int hosts, excess_fn *excess)
+{
+	struct ss_err err = { 0 };
+	*r = (struct run){ .shard = { .count = 1, .run = SS_STR("run"), .label = SS_STR("run"), .nhosts = (uint64_t)hosts } };
+	r->shard.hosts = r->names;
+	for (int h = 0; h < hosts; h++) {
+		make_host(r, h, hosts, excess);
+		struct ss_str path = ss_arena_printf(&r->shard.arena, "run/host%d.xplane.pb", h);
+		r->names[h] = ss_arena_printf(&r->shard.arena, "host%d", h);
+		assert_true(ss_vec_push(&r->shard.v, ((struct ss_part_host){ .index = (uint64_t)h, .path = path,
+									      .packed = ss_buf_get(&r->packed[h]) })));
+	}
+	assert_true(ss_model_init_shard(&r->m, &r->shard, &err));
+}
+
+static void free_run(struct run *r, int hosts)
+{
+	ss_model_release(&r->m);
+	ss_shard_free(&r->shard);
+	for (int h = 0; h < hosts; h++)
+		ss_buf_free(&r->packed[h]);
+}
+
 static void assert_verdict(int hosts, excess_fn *excess, enum ss_straggler_kind kind, const char *host,
 			   enum ss_straggler_pattern pattern)
 {
-	struct run r = { .shard = { .count = 1, .run = SS_STR("run"), .label = SS_STR("run"), .nhosts = (uint64_t)hosts } };
+	struct run r;
 	struct ss_straggler_verdict v;
 	struct ss_err err = { 0 };
-	r.shard.hosts = r.names;
-	for (int h = 0; h < hosts; h++) {
-		make_host(&r, h, hosts, excess);
-		struct ss_str path = ss_arena_printf(&r.shard.arena, "run/host%d.xplane.pb", h);
-		r.names[h] = ss_arena_printf(&r.shard.arena, "host%d", h);
-		assert_true(ss_vec_push(&r.shard.v, ((struct ss_part_host){ .index = (uint64_t)h, .path = path,
-									     .packed = ss_buf_get(&r.packed[h]) })));
-	}
-	assert_true(ss_model_init_shard(&r.m, &r.shard, &err));
+	make_run(&r, hosts, excess);
 	assert_true(ss_straggler_verdict(&r.m, &v, &err));
 	assert_string_equal(ss_straggler_kind_name(v.kind), ss_straggler_kind_name(kind));
 	assert_string_equal(ss_straggler_pattern_name(v.pattern), ss_straggler_pattern_name(pattern));
 	assert_str(v.host, host);
 	if (kind == SS_STRAGGLER_ONE || kind == SS_STRAGGLER_UNEVEN)
 		assert_true((v.cause == SS_LATE_BY_NONE) == idle);
-	ss_model_release(&r.m);
-	ss_shard_free(&r.shard);
-	for (int h = 0; h < hosts; h++)
-		ss_buf_free(&r.packed[h]);
+	free_run(&r, hosts);
 }
 
 static int64_t nobody(int host, int step)
@@ -218,10 +240,47 @@ static void unexplained_idle_time(void **state)
 	idle = false;
 }
 
+/* Steps that last from the end of the one before, and those of which only the mark is known. */
+static void assert_lengths(size_t whole, size_t marked)
+{
+	struct run r;
+	struct ss_err err = { 0 };
+	size_t n[2] = { 0 };
+	make_run(&r, 4, nobody);
+	const struct ss_exposed *x = ss_model_exposed(&r.m, &err);
+	assert_non_null(x);
+	for (size_t i = 0; i < x->rows.n; i++) {
+		int64_t length = x->rows.v[i].end_ps - x->rows.v[i].begin_ps;
+		n[length < 1050 * US]++;
+		assert_in_range(length, 1030 * US, 1060 * US);
+	}
+	assert_int_equal(n[0], 4 * whole);
+	assert_int_equal(n[1], 4 * marked);
+	assert_int_equal(x->ngaps, 4 * (marked - 1));
+	free_run(&r, 4);
+}
+
+/* A program may number its steps by twos; what it does again after a restart follows nothing. */
+static void steps_by_their_numbers(void **state)
+{
+	(void)state;
+	assert_lengths(STEPS - 1, 1);
+	stride = 2;
+	assert_lengths(STEPS - 1, 1);
+	assert_verdict(4, always, SS_STRAGGLER_ONE, "host2", SS_PATTERN_CONSTANT);
+	restart = STEPS / 2;
+	assert_lengths(STEPS - 2, 2);
+	assert_verdict(4, always, SS_STRAGGLER_ONE, "host2", SS_PATTERN_CONSTANT);
+	stride = 1;
+	assert_lengths(STEPS - 2, 2);
+	restart = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules),
+		cmocka_unit_test(steps_by_their_numbers),
 		cmocka_unit_test(unexplained_idle_time),
 	};
 	return RUN_TESTS(tests);

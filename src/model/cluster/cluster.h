@@ -150,6 +150,7 @@ struct ss_cluster {
 	uint32_t *order;
 	SS_VEC(struct ss_cluster_step) steps;	/* of devices, by begin */
 	SS_VEC(int64_t) step_nums;	/* of all hosts, as they came */
+	int64_t step_stride;		/* from the number of a step to that of the next: programs may count by others than 1 */
 	uint32_t nruns;			/* different run ids */
 	SS_VEC(struct ss_cluster_note) notes;
 	uint64_t ndevices_expected;
@@ -227,6 +228,12 @@ bool ss_cluster_join(struct ss_cluster *c);	/* members to collectives */
 bool ss_cluster_align(struct ss_cluster *c);	/* clocks; times are the common ones afterwards */
 bool ss_cluster_time_collectives(struct ss_cluster *c); /* last arrivals, transfers */
 bool ss_cluster_find_strangers(struct ss_cluster *c);
+
+/* Is step `num` the one behind `before`? */
+static inline bool ss_cluster_follows(const struct ss_cluster *c, int64_t num, int64_t before)
+{
+	return num > before && (uint64_t)num - (uint64_t)before == (uint64_t)c->step_stride;
+}
 
 /* Has any host a device, or runs compiled programs that are counted as one? */
 bool ss_cluster_any_device(const struct ss_cluster *c);

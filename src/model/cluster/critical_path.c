@@ -426,7 +426,7 @@ static bool find_paths(struct ss_path *p, struct ss_cluster *c, struct ss_err *e
 	bool ok = (w.devices && w.parts && ends) || ss_fail_mem(err);
 	size_t n = ok ? last_ends(c, ends) : 0;
 	for (size_t i = 1; ok && i < n; i++)
-		if (ends[i].step == ends[i - 1].step + 1 && ends[i].end_ps > ends[i - 1].end_ps)
+		if (ss_cluster_follows(c, ends[i].step, ends[i - 1].step) && ends[i].end_ps > ends[i - 1].end_ps)
 			ok = walk_step(&w, &ends[i], ends[i - 1].end_ps, err);
 	if (w.devices && w.parts)
 		forget_tracks(&w);

@@ -277,7 +277,7 @@ static bool divide_device(struct dividing *d, uint32_t device)
 	if (!cover_compute(d, dev))
 		return false;
 	for (uint32_t i = 0; i < cd->nsteps; i++) {
-		bool follows = i && steps[i].num == steps[i - 1].num + 1;
+		bool follows = i && ss_cluster_follows(d->c, steps[i].num, steps[i - 1].num);
 		struct ss_device_step r = { .device = device,
 					    .step = steps[i].num,
 					    .begin_ps = follows ? steps[i - 1].end_ps : steps[i].begin_ps,

@@ -248,6 +248,37 @@ static void make_room(struct ss_cluster *c, uint32_t done)
 	}
 }
 
+static int ascending(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* The least distance of numbers if most have it, and more than one pair; else 1. False: memory is out. */
+static bool find_stride(struct ss_cluster *c)
+{
+	size_t n = c->step_nums.n, alike = 0;
+	int64_t *nums = malloc((n + 1) * sizeof(*nums));
+	uint64_t least = UINT64_MAX;
+	c->step_stride = 1;
+	if (!nums || !n) {
+		free(nums);
+		return !n;
+	}
+	memcpy(nums, c->step_nums.v, n * sizeof(*nums));
+	qsort(nums, n, sizeof(*nums), ascending);
+	for (size_t i = 1; i < n; i++) {
+		uint64_t apart = (uint64_t)nums[i] - (uint64_t)nums[i - 1];
+		alike = apart < least ? 0 : alike;
+		least = apart < least ? apart : least;
+		alike += apart == least;
+	}
+	if (alike > 1 && 2 * alike > n - 1 && least <= INT64_MAX)
+		c->step_stride = (int64_t)least;
+	free(nums);
+	return true;
+}
+
 bool ss_cluster_unite(struct ss_cluster *c, struct ss_err *err)
 {
 	struct uniting u = { .c = c };
@@ -257,6 +288,7 @@ bool ss_cluster_unite(struct ss_cluster *c, struct ss_err *err)
 		if (ok && !i)
 			make_room(c, UNPACKED < c->nparts ? UNPACKED : c->nparts);
 	}
+	ok = ok && (find_stride(c) || ss_fail_mem(err));
 	ss_u64map_free(&u.steps);
 	ss_u64map_free(&u.runs);
 	ss_strmap_free(&u.op_texts);
