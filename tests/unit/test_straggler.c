@@ -62,8 +62,9 @@ static void make_host(struct run *r, int host, int hosts, excess_fn *excess)
 		int64_t end = t + (most + 50) * US;
 		int64_t begin = idle ? t + excess(host, step) * US : t;
 		assert_true(ss_vec_push(&d.spans, ((struct ss_skel_span){ begin, t + own * US, 1, SS_NO_LAUNCH, 0 })));
-		assert_true(ss_vec_push(&d.comms, ((struct ss_skel_comm){ .begin_ps = t + own * US, .end_ps = end, .step = number_of(step),
-									   .seq = -1, .launch = SS_NO_LAUNCH, .waited = true })));
+		assert_true(ss_vec_push(&d.comms,
+					((struct ss_skel_comm){ .begin_ps = t + own * US, .end_ps = end, .step = number_of(step),
+								.seq = -1, .launch = SS_NO_LAUNCH, .waited = true })));
 		assert_true(ss_vec_push(&d.steps, ((struct ss_skel_step){ number_of(step), t + MARK_LATE_PS, end })));
 		t = end;
 	}
