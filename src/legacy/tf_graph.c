@@ -10,6 +10,8 @@
  *
  * It does not compile anything and knows no shapes or types that a TPU refuses: it is an estimate,
  * as the dashboard's is.
+ *
+ * The layers of a model of Keras are shown in the same way, and not judged.
  */
 #include "base/map.h"
 #include "base/vec.h"
@@ -52,7 +54,7 @@ enum { OP_NAME, OP_ON_TPU, OP_COUNT, OP_GOOD, OP_BAD, OP_ASIDE };
 
 static const struct ss_col op_cols[] = {
 	STR("op", "Operator", NULL),
-	FLAG("on_tpu", "On TPU", "A TPU runs operators of this name"),
+	FLAG("on_tpu", "On TPU", "A TPU runs operators of this name; not said of layers"),
 	INT("ops", "Operations", COUNT, NULL),
 	INT("compatible", "Compatible", COUNT, NULL),
 	INT("incompatible", "Incompatible", COUNT, NULL),
@@ -100,6 +102,7 @@ static const struct ss_col neighbour_cols[] = {
 
 static const struct ss_param params[] = {
 	{ "scope", "name", NULL, "of this scope, with what is in it and how that is connected; / is the whole graph" },
+	{ "graph", "operations|layers", NULL, "operations of TensorFlow, or layers of the model of Keras (without it what there is, operations first)" },
 	{ "node", "name", NULL, "attributes and neighbours of this operation; without it attributes of the incompatible ones" },
 };
 
@@ -108,6 +111,7 @@ struct graph_answer {
 	const struct ss_request *q;
 	struct ss_result *out;
 	const struct ss_tfgraph *g;
+	struct ss_str other;	/* what the parameter `graph` may name as well; empty: there is no other */
 	uint32_t top, end;	/* scopes [top, end) */
 	uint32_t op, op_end;	/* operations [op, op_end) */
 	struct ss_u64map by_name; /* operations by function and name */
@@ -117,7 +121,7 @@ struct graph_answer {
 
 static int64_t not_judged(const struct ss_tf_scope *s)
 {
-	return (int64_t)s->n[SS_TF_PLACED] + s->n[SS_TF_FUNCTION] + s->n[SS_TF_UNTYPED];
+	return (int64_t)s->n[SS_TF_PLACED] + s->n[SS_TF_FUNCTION] + s->n[SS_TF_UNTYPED] + s->n[SS_TF_LAYER];
 }
 
 /* The columns of COUNT_COLS, of which `first` is the first. */
@@ -127,7 +131,8 @@ static void set_counts(struct ss_table *t, size_t first, const struct ss_tf_scop
 	ss_set_i64(t, first + 1, s->n[SS_TF_COMPATIBLE]);
 	ss_set_i64(t, first + 2, s->n[SS_TF_INCOMPATIBLE]);
 	ss_set_i64(t, first + 3, not_judged(s));
-	ss_set_f64(t, first + 4, ss_tf_scope_compatible_frac(s));
+	/* Of layers nothing is known. */
+	ss_set_f64(t, first + 4, s->n[SS_TF_LAYER] ? (double)NAN : ss_tf_scope_compatible_frac(s));
 }
 
 static void set_props(struct ss_table *t, const struct graph_answer *j)
@@ -136,7 +141,11 @@ static void set_props(struct ss_table *t, const struct graph_answer *j)
 	/* TensorBoard's score is cut to whole percents, never rounded up to 100. */
 	double percent = s->nops ? floor(100 * ss_tf_scope_compatible_frac(s)) : 0;
 	ss_table_prop(t, "source", j->g->source);
-	ss_table_prop_num(t, "ops", "Operations", SS_UNIT_COUNT, s->nops, "%.0f");
+	ss_table_prop(t, "graph", j->g->keras ? SS_STR("layers") : SS_STR("operations"));
+	ss_table_prop(t, "other_graph", j->other);
+	ss_table_prop_num(t, "ops", j->g->keras ? "Layers" : "Operations", SS_UNIT_COUNT, s->nops, "%.0f");
+	if (j->g->keras)
+		return;
 	ss_table_prop_num(t, "compatible", "Compatible", SS_UNIT_COUNT, s->n[SS_TF_COMPATIBLE], "%.0f");
 	ss_table_prop_num(t, "incompatible", "Incompatible", SS_UNIT_COUNT, s->n[SS_TF_INCOMPATIBLE], "%.0f");
 	ss_table_prop_num(t, "not_judged", "Not judged", SS_UNIT_COUNT, (double)not_judged(s), "%.0f");
@@ -209,7 +218,8 @@ static bool fill_op_types(struct graph_answer *j, struct ss_table *t, struct ss_
 	for (uint32_t i = 0; i < map->n; i++) {
 		ss_table_row(t);
 		ss_set_str(t, OP_NAME, v[i].name);
-		ss_set_bool(t, OP_ON_TPU, ss_tf_op_on_tpu(v[i].name));
+		if (!v[i].n[SS_TF_LAYER])
+			ss_set_bool(t, OP_ON_TPU, ss_tf_op_on_tpu(v[i].name));
 		ss_set_i64(t, OP_COUNT, v[i].all);
 		ss_set_i64(t, OP_GOOD, v[i].n[SS_TF_COMPATIBLE]);
 		ss_set_i64(t, OP_BAD, v[i].n[SS_TF_INCOMPATIBLE]);
@@ -458,31 +468,62 @@ static bool add_drawing(struct graph_answer *j)
 	return ok;
 }
 
-/* The first of the files that holds a graph. */
-static const struct ss_tfgraph *pick(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+typedef const struct ss_tfgraph *graph_of(struct ss_host *h, struct ss_err *err);
+
+/* The first of the files that holds a graph of this kind; `h` is the file. */
+static const struct ss_tfgraph *first_graph(const struct ss_model *m, graph_of *of, struct ss_host **h, struct ss_err *err)
 {
 	struct ss_err first = { 0 };
-	for (size_t i = 0; i < q->model->nhosts; i++) {
-		struct ss_host *h = q->model->hosts[i];
+	for (size_t i = 0; i < m->nhosts; i++) {
 		struct ss_err why = { 0 };
-		const struct ss_tfgraph *g = ss_host_tfgraph(h, &why);
-		bool ok = true;
-		for (size_t k = 0; g && ok && k < g->nnotes; k++)
-			ss_result_note(out, SS_WARNING, ss_arena_printf(q->arena, SS_FMT ": " SS_FMT, SS_ARG(h->name),
-									SS_ARG(g->notes[k])));
-		if (g && ok && q->model->nhosts > 1)
-			ss_result_note(out, SS_INFO, ss_arena_printf(q->arena, "graph of " SS_FMT ", the first of %zu files "
-								     "that holds one: choose another as the host",
-								     SS_ARG(h->name), q->model->nhosts));
-		if (!ok)
-			ss_fail_mem(err);
+		const struct ss_tfgraph *g = of(m->hosts[i], &why);
+		*h = m->hosts[i];
 		if (g)
-			return ok ? g : NULL;
+			return g;
 		if (!first.code || why.code == SS_ENOMEM)
 			first = why;
 	}
 	ss_fail(err, first.code ? first.code : SS_ENODATA, "%s", first.code ? first.text : "there is no event file");
 	return NULL;
+}
+
+static void note_graph(struct graph_answer *j, const struct ss_host *h)
+{
+	struct ss_arena *a = j->q->arena;
+	size_t nhosts = j->q->model->nhosts;
+	for (size_t k = 0; k < j->g->nnotes; k++)
+		ss_result_note(j->out, SS_WARNING, ss_arena_printf(a, SS_FMT ": " SS_FMT, SS_ARG(h->name), SS_ARG(j->g->notes[k])));
+	if (nhosts > 1)
+		ss_result_note(j->out, SS_INFO, ss_arena_printf(a, "graph of " SS_FMT ", the first of %zu files that holds one: choose "
+								"another as the host", SS_ARG(h->name), nhosts));
+	if (j->other.n)
+		ss_result_note(j->out, SS_INFO, ss_arena_printf(a, "there is a graph of %s, too: graph=" SS_FMT,
+								j->g->keras ? "TensorFlow's operations" : "the layers of Keras' model", SS_ARG(j->other)));
+}
+
+/* Operations unless layers are asked for or there is nothing else; and whether there is the other. */
+static bool pick(struct graph_answer *j, struct ss_err *err)
+{
+	struct ss_str asked = ss_request_param(j->q, &ss_tool_tf_graph, "graph");
+	const struct ss_model *m = j->q->model;
+	bool layers = ss_str_is(asked, "layers");
+	struct ss_host *h = NULL, *unused;
+	struct ss_err why = { 0 };
+	if (asked.n && !layers && !ss_str_is(asked, "operations"))
+		return ss_fail(err, SS_EINVAL, "graph is operations or layers, not '" SS_FMT "'", SS_ARG(asked));
+	j->g = first_graph(m, layers ? ss_host_keras_graph : ss_host_tfgraph, &h, err);
+	if (!j->g && !asked.n && err->code == SS_ENODATA) {
+		j->g = first_graph(m, ss_host_keras_graph, &h, &why);
+		if (j->g)
+			*err = (struct ss_err){ 0 };
+	} else if (j->g && first_graph(m, layers ? ss_host_tfgraph : ss_host_keras_graph, &unused, &why)) {
+		j->other = layers ? SS_STR("operations") : SS_STR("layers");
+	}
+	if (why.code == SS_ENOMEM)
+		return ss_fail_mem(err);
+	if (j->g)
+		note_graph(j, h);
+	return j->g;
 }
 
 /* What the compatible share does not tell: functions are not judged, and TensorFlow 2 has little else. */
@@ -506,8 +547,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	struct ss_str scope = ss_request_param(q, &ss_tool_tf_graph, "scope"),
 		      name = ss_request_param(q, &ss_tool_tf_graph, "node");
 	bool draw = scope.n, ok;
-	j.g = pick(q, out, err);
-	if (!j.g)
+	if (!pick(&j, err))
 		return false;
 	if (ss_str_is(scope, "/"))
 		scope.n = 0;
@@ -533,6 +573,18 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+/* Of layers only their number is known here. */
+static bool conclude_layers(const struct ss_request *q, struct ss_result *out, double layers)
+{
+	const struct ss_table *t = ss_result_find(out, "operators");
+	bool part = ss_request_param(q, &ss_tool_tf_graph, "scope").n;
+	ss_say(out, layers == 1 ? "%s has %.0f layer." : "%s has %.0f layers.", part ? "This scope" : "The model", layers);
+	if (t->nrows > 1 && ss_cell_i64(t, 0, "ops") > 1)
+		ss_say(out, "The most frequent class is " SS_FMT ", %.0f of them.", SS_ARG(ss_cell_str(t, 0, "op")),
+		       (double)ss_cell_i64(t, 0, "ops"));
+	return true;
+}
+
 /* An estimate from the operators' names: nothing was compiled. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
@@ -544,6 +596,9 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	       aside = ss_result_number(out, "not_judged");
 	if (!t->nrows || !(ops > 0))
 		return true;
+	const struct ss_prop *graph = ss_table_find_prop(t, "graph");
+	if (graph && ss_str_is(graph->text, "layers"))
+		return conclude_layers(q, out, ops);
 	if (bad > 0)
 		ss_say(out, "A TPU does not run %.0f of the %.0f operations%s.", bad,
 		       ops, where);

@@ -64,6 +64,26 @@ test("TF graph: scopes, compatibility, attributes, walking", skip, async () => {
 	await h.both({ run, tool: "tf_graph", color: "tpu" }, "tf-graph");
 });
 
+test("the layers of a model of Keras, without a judgement on TPUs", skip, async () => {
+	const run = "keras_model/run";
+	const a = await h.answer("tf_graph", run, { scope: "two_towers" });
+	const links = tableOf(a, "links");
+	const names = cells(tableOf(a, "children"), "label");
+	const tied = cells(links, "from").map((f, i) => `${names[f]} > ${names[cells(links, "to")[i]]}`);
+	for (const edge of ["left > a_dense", "a_dense > tower", "b_dense > tower", "tower > join", "join > stack", "reshape > mha", "r2 > mha", "relu > head"])
+		assert.ok(tied.includes(edge), `${edge} is not among ${tied.join(", ")}`);
+	await h.visit({ run, tool: "tf_graph", scope: "two_towers" }, {}, async (page) => {
+		await page.waitForSelector(".graph-node");
+		assert.deepEqual(await titles(page), [...names].sort());
+		assert.equal(await page.locator('button:has-text("TPU compatibility")').count(), 0);
+		assert.match(await page.textContent(".verdict-text"), /This scope has 16 layers/);
+		await page.locator(".graph-node", { hasText: "mha" }).click();
+		await page.waitForSelector('section[aria-label="Layer"] .tf-attributes dd');
+		assert.equal(await fact(page, "Class"), "MultiHeadAttention");
+	});
+	await h.both({ run, tool: "tf_graph", scope: "two_towers" }, "tf-graph-layers");
+});
+
 test("end to end: the bar and the phases", skip, async () => {
 	const run = "end_to_end/run";
 	const a = await h.answer("end_to_end", run);

@@ -3,6 +3,8 @@
 
 #include "wire/pb.h"
 
+#define KERAS_PLUGIN "graph_keras_model"
+
 enum {
 	EVENT_WALL_TIME = 1,
 	EVENT_STEP = 2,
@@ -83,8 +85,8 @@ static struct ss_str last_field(struct ss_str message, uint32_t number)
 	return found;
 }
 
-/* The RunMetadata of a summary that was written for the graph dashboard; p NULL if there is none. */
-static struct ss_str metadata_of_summary(struct ss_str summary)
+/* What a summary holds for one of two plugins of TensorBoard, the text of a tensor; p NULL if there is none. */
+static struct ss_str text_for_plugin(struct ss_str summary, const char *name, const char *other)
 {
 	struct ss_pb c = ss_pb_of(summary);
 	struct ss_pb_field f;
@@ -93,8 +95,8 @@ static struct ss_str metadata_of_summary(struct ss_str summary)
 		if (f.key != PB_LEN(SUMMARY_VALUE))
 			continue;
 		struct ss_str plugin = last_field(last_field(f.bytes, VALUE_METADATA), METADATA_PLUGIN);
-		struct ss_str name = last_field(plugin, PLUGIN_NAME);
-		if (ss_str_is(name, "graph_run_metadata_graph") || ss_str_is(name, "graph_run_metadata"))
+		struct ss_str of = last_field(plugin, PLUGIN_NAME);
+		if (ss_str_is(of, name) || ss_str_is(of, other))
 			found = last_field(last_field(f.bytes, VALUE_TENSOR), TENSOR_STRING_VAL);
 	}
 	return found;
@@ -111,10 +113,35 @@ static enum source source_of(const struct ss_tf_event *e, struct ss_str *found)
 	*found = last_field(e->meta_graph_def, META_GRAPH_GRAPH_DEF);
 	if (found->p)
 		return SOURCE_META_GRAPH;
-	*found = metadata_of_summary(e->summary);
+	*found = text_for_plugin(e->summary, "graph_run_metadata_graph", "graph_run_metadata");
 	if (!found->p)
 		*found = last_field(e->tagged_metadata, TAGGED_RUN_METADATA);
 	return found->p ? SOURCE_RUN_METADATA : SOURCE_NONE;
+}
+
+void ss_event_file_keras(struct ss_str bytes, struct ss_str *json, uint64_t *n, struct ss_event_tally *tally)
+{
+	struct ss_tfrecord r = ss_tfrecord_of(bytes);
+	struct ss_str record;
+	*tally = (struct ss_event_tally){ 0 };
+	*json = (struct ss_str){ NULL, 0 };
+	*n = 0;
+	while (ss_tfrecord_next(&r, &record)) {
+		struct ss_tf_event e;
+		bool read = tf_event_read(record, &e);
+		struct ss_str found = { NULL, 0 };
+		if (read)
+			found = text_for_plugin(e.summary, KERAS_PLUGIN, KERAS_PLUGIN);
+		if (read && !found.p)
+			continue;
+		if (!read || !ss_tfrecord_intact(record)) {
+			tally->ndamaged++;
+			continue;
+		}
+		*json = found;
+		++*n;
+	}
+	end_tally(&r, tally);
 }
 
 void ss_event_file_graph(struct ss_str bytes, struct ss_event_graph *out, struct ss_event_tally *tally)
@@ -150,8 +177,11 @@ bool ss_event_file_tells_graph(struct ss_str head)
 {
 	struct ss_event_graph found;
 	struct ss_event_tally tally;
+	struct ss_str keras;
+	uint64_t n;
+	ss_event_file_keras(head, &keras, &n, &tally);
 	ss_event_file_graph(head, &found, &tally);
-	if (found.graph.p || found.run_metadata.p)
+	if (found.graph.p || found.run_metadata.p || keras.p)
 		return true;
 	if (!tally.cut || head.n - tally.cut_at < SS_TFRECORD_HEAD_BYTES)
 		return false;

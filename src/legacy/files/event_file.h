@@ -42,6 +42,9 @@ struct ss_event_graph {
 };
 void ss_event_file_graph(struct ss_str bytes, struct ss_event_graph *out, struct ss_event_tally *tally);
 
+/* The newest model of Keras, in JSON, of the `n` in the file; p NULL: the file holds none. */
+void ss_event_file_keras(struct ss_str bytes, struct ss_str *json, uint64_t *n, struct ss_event_tally *tally);
+
 /* Does the first part of a file tell that it holds a graph? */
 bool ss_event_file_tells_graph(struct ss_str head);
 

@@ -2,6 +2,7 @@
 #include "legacy/files/graph_file.h"
 
 #include "legacy/files/graph_text.h"
+#include "legacy/files/keras_graph.h"
 #include "wire/pb.h"
 
 enum {
@@ -135,4 +136,16 @@ bool ss_graph_file_read(struct ss_graph_file *f, struct ss_str bytes, struct ss_
 	f->form = SS_GRAPH_TEXT;
 	f->nversions = 1;
 	return ss_graph_text_read(bytes, &graph, arena, err) && one_graph(f, graph, arena, err);
+}
+
+bool ss_graph_file_read_keras(struct ss_graph_file *f, struct ss_str bytes, struct ss_arena *arena, struct ss_err *err)
+{
+	struct ss_str json, graph;
+	*f = (struct ss_graph_file){ .form = SS_GRAPH_KERAS };
+	if (!ss_event_file_is(bytes))
+		return ss_fail(err, SS_ENODATA, "is no event file: Keras writes the graph of a model's layers into one");
+	ss_event_file_keras(bytes, &json, &f->nversions, &f->tally);
+	if (!json.p)
+		return ss_fail(err, SS_ENODATA, "the event file holds no model of Keras");
+	return ss_keras_graph_read(json, &graph, arena, err) && one_graph(f, graph, arena, err);
 }

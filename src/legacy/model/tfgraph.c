@@ -42,6 +42,7 @@ const char *ss_tf_verdict_name(enum ss_tf_verdict v)
 		[SS_TF_PLACED] = "not judged: placed by hand",
 		[SS_TF_FUNCTION] = "not judged: in a function",
 		[SS_TF_UNTYPED] = "not judged: no operator",
+		[SS_TF_LAYER] = "not judged: a layer",
 	};
 	return names[v];
 }
@@ -227,7 +228,9 @@ static bool make_ops(struct ss_tfgraph *g, const struct ss_file *file)
 		op->name = path_of(g, n);
 		op->node = n;
 		op->verdict = SS_TF_FUNCTION;
-		if (n->function == SS_GRAPH_MAIN)
+		if (g->keras)
+			op->verdict = SS_TF_LAYER;
+		else if (n->function == SS_GRAPH_MAIN)
 			op->verdict = (uint8_t)ss_tf_judge(ss_graph_op(&g->def, n), ss_graph_device(&g->def, n));
 		if (!op->name.p)
 			return false;
@@ -276,6 +279,7 @@ static bool read_graph(struct ss_tfgraph *g, struct ss_host *h, struct ss_err *e
 	static const char *const forms[] = {
 		[SS_GRAPH_EVENTS] = "event file",
 		[SS_GRAPH_TRACED] = "traced functions in an event file",
+		[SS_GRAPH_KERAS] = "model of Keras in an event file",
 		[SS_GRAPH_TEXT] = "text of a graph",
 		[SS_GRAPH_SAVED_MODEL] = "SavedModel",
 		[SS_GRAPH_META] = "MetaGraphDef",
@@ -284,7 +288,7 @@ static bool read_graph(struct ss_tfgraph *g, struct ss_host *h, struct ss_err *e
 	struct ss_graph_file f;
 	struct ss_strmap map = { 0 };
 	struct ss_err why = { 0 };
-	bool read = ss_graph_file_read(&f, h->x.file.bytes, &g->arena, &why);
+	bool read = (g->keras ? ss_graph_file_read_keras : ss_graph_file_read)(&f, h->x.file.bytes, &g->arena, &why);
 	g->file = &h->x.file;
 	ss_tfgraph_forget(g);
 	if (!read || !ss_graphdef_read(&g->def, f.graphs, f.n, g->file, &g->arena, &why))
@@ -301,26 +305,44 @@ void ss_tfgraph_forget(const struct ss_tfgraph *g)
 	ss_file_forget(g->file, g->file->bytes);
 }
 
-static void *build(void *owner, struct ss_err *err)
+static void *build_graph(void *owner, bool keras, struct ss_err *err)
 {
 	struct ss_tfgraph *g = calloc(1, sizeof(*g));
 	if (!g) {
 		ss_fail_mem(err);
 		return NULL;
 	}
+	g->keras = keras;
 	if (read_graph(g, owner, err))
 		return g;
 	release(g);
 	return NULL;
 }
 
+static void *build(void *owner, struct ss_err *err)
+{
+	return build_graph(owner, false, err);
+}
+
+static void *build_keras(void *owner, struct ss_err *err)
+{
+	return build_graph(owner, true, err);
+}
+
+static bool is_raw(const struct ss_host *h, struct ss_err *err)
+{
+	return ss_host_is_raw(h) ||
+	       ss_fail(err, SS_ENODATA, "'" SS_FMT "' is a profile, which holds no TensorFlow graph", SS_ARG(h->name));
+}
+
 const struct ss_tfgraph *ss_host_tfgraph(struct ss_host *h, struct ss_err *err)
 {
-	if (!ss_host_is_raw(h)) {
-		ss_fail(err, SS_ENODATA, "'" SS_FMT "' is a profile, which holds no TensorFlow graph", SS_ARG(h->name));
-		return NULL;
-	}
-	return ss_part_get(&h->parts[SS_HOST_GRAPH], build, release, h, err);
+	return is_raw(h, err) ? ss_part_get(&h->parts[SS_HOST_GRAPH], build, release, h, err) : NULL;
+}
+
+const struct ss_tfgraph *ss_host_keras_graph(struct ss_host *h, struct ss_err *err)
+{
+	return is_raw(h, err) ? ss_part_get(&h->parts[SS_HOST_KERAS], build_keras, release, h, err) : NULL;
 }
 
 uint32_t ss_tfgraph_find_scope(const struct ss_tfgraph *g, struct ss_str name)

@@ -22,7 +22,9 @@
 /* Deeper parts of a name belong to the operation. */
 #define SS_TF_DEPTH 64
 
-enum ss_tf_verdict { SS_TF_COMPATIBLE, SS_TF_INCOMPATIBLE, SS_TF_PLACED, SS_TF_FUNCTION, SS_TF_UNTYPED, SS_TF_VERDICTS };
+enum ss_tf_verdict {
+	SS_TF_COMPATIBLE, SS_TF_INCOMPATIBLE, SS_TF_PLACED, SS_TF_FUNCTION, SS_TF_UNTYPED, SS_TF_LAYER, SS_TF_VERDICTS
+};
 
 /* "compatible", "incompatible", "not judged: placed by hand" ... */
 const char *ss_tf_verdict_name(enum ss_tf_verdict v);
@@ -60,12 +62,15 @@ struct ss_tfgraph {
 	struct ss_str *notes;	/* what could not be read, for the user */
 	size_t nnotes;
 	struct ss_str source;	/* "event file", "GraphDef" ... */
+	bool keras;		/* layers, and no operations */
 	const struct ss_file *file; /* whose bytes the nodes' bodies are */
 	struct ss_arena arena;
 };
 
 /* The graph of a raw host. SS_ENODATA when its file holds none. */
 const struct ss_tfgraph *ss_host_tfgraph(struct ss_host *h, struct ss_err *err);
+/* The layers of the model of Keras that its file holds, in the same form; nothing of it is judged. */
+const struct ss_tfgraph *ss_host_keras_graph(struct ss_host *h, struct ss_err *err);
 
 /*
  * Give the file's pages back: who walks over inputs or attributes of many operations does so each SS_TF_FORGET of them, as

@@ -4,7 +4,7 @@
  */
 import { useCallback, useMemo } from "preact/hooks";
 import { useJson } from "../api/loadable";
-import { column, numbers, propNumber, strings, table } from "../api/table";
+import { column, numbers, propNumber, propText, strings, table } from "../api/table";
 import type { Result, TableData } from "../api/types";
 import { classes } from "../base/dom";
 import { count, percent, quantity } from "../base/format";
@@ -29,8 +29,9 @@ function enter(scope: string, node?: string) {
 
 export function TfGraphPage({ session }: { session: Session }) {
 	const scope = useQuery("scope");
+	const graph = useQuery("graph");
 	const where = { run: session.run.run, host: session.host };
-	const { value, error, loading } = useJson<Result>("api/tool/tf_graph", { ...where, scope: scope || "/" });
+	const { value, error, loading } = useJson<Result>("api/tool/tf_graph", { ...where, scope: scope || "/", ...(graph ? { graph } : {}) });
 	return (
 		<div class="page">
 			<h1 class="visually-hidden">{session.tool.title}</h1>
@@ -72,7 +73,7 @@ function outside(links: TableData | undefined, mine: "from" | "to", other: "from
 	return sum;
 }
 
-function draw(children: TableData | undefined, links: TableData | undefined): Picture | undefined {
+function draw(children: TableData | undefined, links: TableData | undefined, word: string): Picture | undefined {
 	if (!children || children.nrows > MOST_NODES) return undefined;
 	const label = strings(children, "label") ?? [];
 	const op = strings(children, "op") ?? [];
@@ -83,7 +84,7 @@ function draw(children: TableData | undefined, links: TableData | undefined): Pi
 	const lines = label.map((l, i) =>
 		[
 			cut(l),
-			isScope[i] ? `${count(ops[i] ?? 0)} operations` : (op[i] ?? ""),
+			isScope[i] ? `${count(ops[i] ?? 0)} ${word}` : (op[i] ?? ""),
 			into.has(i) ? `← ${count(into.get(i) ?? 0)} from outside` : "",
 			out.has(i) ? `→ ${count(out.get(i) ?? 0)} to outside` : "",
 		].filter(Boolean),
@@ -123,10 +124,14 @@ const LEGEND: readonly [string, string][] = [
 function Scope({ result, session }: { result: Result; session: Session }) {
 	const scope = useQuery("scope");
 	const node = useQuery("node");
-	const byTpu = useQuery("color") === "tpu";
+	const scopes = table(result, "scopes");
+	const layers = propText(scopes, "graph") === "layers";
+	const other = propText(scopes, "other_graph");
+	const color = useQuery("color");
+	const byTpu = !layers && color === "tpu";
 	const children = table(result, "children");
 	const links = table(result, "links");
-	const picture = useMemo(() => draw(children, links), [children, links]);
+	const picture = useMemo(() => draw(children, links, layers ? "layers" : "operations"), [children, links, layers]);
 	const names = strings(children, "name") ?? [];
 	const isScope = column(children, "is_scope") ?? [];
 	/* An operation may have the name of a scope beside it. */
@@ -159,21 +164,28 @@ function Scope({ result, session }: { result: Result; session: Session }) {
 		<>
 			<Notes notes={result.notes} />
 			<Verdict of={result.conclusion} tools={session.toolNames}>
-				<Figure id="score" value={`${count(propNumber(table(result, "scopes"), "score") ?? 0)} %`}>
+				{!layers && <Figure id="score" value={`${count(propNumber(table(result, "scopes"), "score") ?? 0)} %`}>
 					TPU compatible
-				</Figure>
+				</Figure>}
 			</Verdict>
 			<div class="bar bar-tools">
 				<Path scope={scope} />
 				<span class="spring" />
-				<div class="segmented segmented-words" role="group" aria-label="Colour">
-					<button class="button" aria-pressed={!byTpu} onClick={() => adjust({ color: undefined })}>
-						Structure
+				{other && (
+					<button class="button" onClick={() => adjust({ graph: other, scope: undefined, node: undefined })}>
+						{other === "layers" ? "Layers of Keras" : "Operations of TensorFlow"}
 					</button>
-					<button class="button" aria-pressed={byTpu} onClick={() => adjust({ color: "tpu" })}>
-						TPU compatibility
-					</button>
-				</div>
+				)}
+				{!layers && (
+					<div class="segmented segmented-words" role="group" aria-label="Colour">
+						<button class="button" aria-pressed={!byTpu} onClick={() => adjust({ color: undefined })}>
+							Structure
+						</button>
+						<button class="button" aria-pressed={byTpu} onClick={() => adjust({ color: "tpu" })}>
+							TPU compatibility
+						</button>
+					</div>
+				)}
 			</div>
 			<div class="graph-page tf-graph-page">
 				<div class="graph-side-by">
@@ -209,11 +221,11 @@ function Scope({ result, session }: { result: Result; session: Session }) {
 							<>
 								<li>
 									<span class="graph-swatch tf-swatch-scope" />
-									name scope (double click opens it)
+									{layers ? "model" : "name scope"} (double click opens it)
 								</li>
 								<li>
 									<span class="graph-swatch tf-swatch-op" />
-									operation
+									{layers ? "layer" : "operation"}
 								</li>
 							</>
 						)}
@@ -221,9 +233,9 @@ function Scope({ result, session }: { result: Result; session: Session }) {
 				</div>
 				<div class="tf-graph-cards">
 					{selected !== null && children && (
-						<Selected children={children} row={selected} session={session} />
+						<Selected children={children} row={selected} session={session} layers={layers} />
 					)}
-					<Compatibility result={result} />
+					{!layers && <Compatibility result={result} />}
 				</div>
 			</div>
 			<Tables result={result} session={session} />
@@ -314,7 +326,7 @@ function Compatibility({ result }: { result: Result }) {
 
 /* ---- one node ---- */
 
-function Selected({ children, row, session }: { children: TableData; row: number; session: Session }) {
+function Selected({ children, row, session, layers }: { children: TableData; row: number; session: Session; layers: boolean }) {
 	const text = (id: string) => String(column(children, id)?.[row] ?? "");
 	const num = (id: string) => numbers(children, id)?.[row] ?? 0;
 	const name = text("name");
@@ -328,14 +340,15 @@ function Selected({ children, row, session }: { children: TableData; row: number
 					</button>
 				</div>
 				<dl class="env">
-					{(
-						[
-							["Operations", count(num("ops"))],
-							["Compatible", count(num("compatible"))],
-							["Incompatible", count(num("incompatible"))],
-							["Not judged", count(num("not_judged"))],
-							["Compatible share", percent(100 * num("compatible_frac"))],
-						] as const
+					{(layers
+						? [["Layers", count(num("ops"))] as const]
+						: ([
+								["Operations", count(num("ops"))],
+								["Compatible", count(num("compatible"))],
+								["Incompatible", count(num("incompatible"))],
+								["Not judged", count(num("not_judged"))],
+								["Compatible share", percent(100 * num("compatible_frac"))],
+							] as const)
 					).map(([label, v]) => (
 						<div key={label}>
 							<dt>{label}</dt>
@@ -346,14 +359,14 @@ function Selected({ children, row, session }: { children: TableData; row: number
 			</section>
 		);
 	return (
-		<section class="card tf-card" aria-label="Operation" aria-live="polite">
+		<section class="card tf-card" aria-label={layers ? "Layer" : "Operation"} aria-live="polite">
 			<h2 class="wrap">{name}</h2>
 			<dl class="env">
 				{(
 					[
-						["Operator", text("op")],
+						[layers ? "Class" : "Operator", text("op")],
 						["Device", text("device")],
-						["On a TPU", text("verdict")],
+						["On a TPU", layers ? "" : text("verdict")],
 					] as const
 				).map(
 					([label, v]) =>
@@ -367,13 +380,13 @@ function Selected({ children, row, session }: { children: TableData; row: number
 						),
 				)}
 			</dl>
-			<Details name={name} session={session} />
+			<Details name={name} session={session} graph={layers ? "layers" : "operations"} />
 		</section>
 	);
 }
 
-function Details({ name, session }: { name: string; session: Session }) {
-	const { value, error } = useJson<Result>("api/tool/tf_graph", { run: session.run.run, host: session.host, node: name });
+function Details({ name, session, graph }: { name: string; session: Session; graph: string }) {
+	const { value, error } = useJson<Result>("api/tool/tf_graph", { run: session.run.run, host: session.host, node: name, graph });
 	if (error) return <Failure text={error} />;
 	if (!value) return <Waiting what="Reading its attributes…" />;
 	const attributes = table(value, "attributes");
