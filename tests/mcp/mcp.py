@@ -21,6 +21,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import profiles
 
+UNWRITTEN = os.path.join(tempfile.gettempdir(), f'stepscope-mcp-{os.getpid()}')    # nobody else makes it
+
 passed = failed = 0
 
 
@@ -146,11 +148,11 @@ def refused(s):
         ('summary', {}, "needs 'profile'"), ('summary', {'profile': 'none'}, 'there is no profile'), ('summary', {'profile': '/etc/passwd'}, 'there is no profile'),
         ('summary', {'profile': '../..'}, 'there is no profile'), ('summary', {'profile': 'a\0b'}, 'zero byte'), ('summary', {'profile': 5}, 'there is no profile'),
         ('summary', {'profile': ['x']}, 'must be a text'), ('summary', {**t, 'nosuch': 1}, "no argument 'nosuch'"), ('summary', {**t, 'run': 'none'}, "no run 'none'"),
-        ('tool', {**t, 'name': '--output=/tmp/x'}, 'there is no tool'), ('tool', {**t, 'name': 'op_profile', 'params': {'x': 1}}, 'no parameter'),
+        ('tool', {**t, 'name': f'--output={UNWRITTEN}'}, 'there is no tool'), ('tool', {**t, 'name': 'op_profile', 'params': {'x': 1}}, 'no parameter'),
         ('tool', {**t, 'name': 'op_profile', 'params': [1]}, 'must be an object'), ('tool', {**t, 'name': 'op_profile', 'params': {'x': {}}}, 'must be a text'),
         ('tool', {**t, 'name': 'op_profile', 'host': 'none'}, 'none'),
-        ('sql', {**t, 'query': 'DROP TABLE events'}, 'not allowed'), ('sql', {**t, 'query': '-'}, 'empty'), ('sql', {**t, 'query': '--output=/tmp/x'}, 'empty'),
-        ('sql', {**t, 'query': "SELECT load_extension('x')"}, 'not '), ('sql', {**t, 'query': "ATTACH '/tmp/x' AS x"}, 'not allowed'),
+        ('sql', {**t, 'query': 'DROP TABLE events'}, 'not allowed'), ('sql', {**t, 'query': '-'}, 'empty'), ('sql', {**t, 'query': f'--output={UNWRITTEN}'}, 'empty'),
+        ('sql', {**t, 'query': "SELECT load_extension('x')"}, 'not '), ('sql', {**t, 'query': f"ATTACH '{UNWRITTEN}' AS x"}, 'not allowed'),
         ('sql', {**t, 'query': 'SELECT zeroblob(1000000000)'}, '64 MiB'), ('sql', {**t, 'query': 'SELECT ' + '(' * 500 + '1' + ')' * 500}, ''),
         ('sql', {**t, 'query': 'SELECT 1', 'values': {f'v{i}': i for i in range(80)}}, ''),
         ('saved_sql', {**t, 'name': 'nosuch'}, 'no named query'), ('events', {**t, 'start_ps': 'soon'}, 'whole number'), ('events', {**t, 'query': 'SELECT 1'}, "no argument 'query'"),
@@ -163,7 +165,7 @@ def refused(s):
         got = s.call(tool, **arguments)
         said = ' '.join(c['text'] for c in got.get('content', []))
         check(f'{tool} {str(arguments)[:80]}: refused', got.get('isError') is True and words in said and len(said) > 10, got)
-    check('no file was written', not os.path.exists('/tmp/x'))
+    check('no file was written', not os.path.exists(UNWRITTEN))
     bad = [('{', -32700), ('', None), ('nonsense', -32700), ('\xff\xfe', -32700), ('[]', -32600), ('5', -32600), ('{}', -32600), ('{"id":1,"method":"ping"}', -32600),
            ('{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600), ('{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}', -32600), ('{"jsonrpc":"2.0","id":1}{}', -32700),
            ('{"jsonrpc":"2.0","id":7,"method":5}', None), ('[' * 100000, -32700), ('{"a":' * 600 + '1' + '}' * 600, -32700), ('"' + 'x' * (2 << 20) + '"', -32700),
