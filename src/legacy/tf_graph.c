@@ -102,7 +102,8 @@ static const struct ss_col neighbour_cols[] = {
 
 static const struct ss_param params[] = {
 	{ "scope", "name", NULL, "of this scope, with what is in it and how that is connected; / is the whole graph" },
-	{ "graph", "operations|layers", NULL, "operations of TensorFlow, or layers of the model of Keras (without it what there is, operations first)" },
+	{ "graph", "operations|layers", NULL,
+	  "operations of TensorFlow, or layers of the model of Keras (without it what there is, operations first)" },
 	{ "node", "name", NULL, "attributes and neighbours of this operation; without it attributes of the incompatible ones" },
 };
 
@@ -492,13 +493,18 @@ static void note_graph(struct graph_answer *j, const struct ss_host *h)
 	struct ss_arena *a = j->q->arena;
 	size_t nhosts = j->q->model->nhosts;
 	for (size_t k = 0; k < j->g->nnotes; k++)
-		ss_result_note(j->out, SS_WARNING, ss_arena_printf(a, SS_FMT ": " SS_FMT, SS_ARG(h->name), SS_ARG(j->g->notes[k])));
+		ss_result_note(j->out, SS_WARNING,
+			       ss_arena_printf(a, SS_FMT ": " SS_FMT, SS_ARG(h->name), SS_ARG(j->g->notes[k])));
 	if (nhosts > 1)
-		ss_result_note(j->out, SS_INFO, ss_arena_printf(a, "graph of " SS_FMT ", the first of %zu files that holds one: choose "
-								"another as the host", SS_ARG(h->name), nhosts));
+		ss_result_note(j->out, SS_INFO,
+			       ss_arena_printf(a, "graph of " SS_FMT ", the first of %zu files that holds one: "
+					       "choose another as the host",
+					       SS_ARG(h->name), nhosts));
 	if (j->other.n)
-		ss_result_note(j->out, SS_INFO, ss_arena_printf(a, "there is a graph of %s, too: graph=" SS_FMT,
-								j->g->keras ? "TensorFlow's operations" : "the layers of Keras' model", SS_ARG(j->other)));
+		ss_result_note(j->out, SS_INFO,
+			       ss_arena_printf(a, "there is a graph of %s, too: graph=" SS_FMT,
+					       j->g->keras ? "TensorFlow's operations" : "the layers of Keras' model",
+					       SS_ARG(j->other)));
 }
 
 /* Operations unless layers are asked for or there is nothing else; and whether there is the other. */

@@ -231,10 +231,11 @@ def strict(c, scratch):
     lay_out(good, {RUN + 'host0.xplane.pb': whole})
     lay_out(bad, {RUN + 'host0.xplane.pb': whole[:-40], RUN + 'host1.xplane.pb': whole})
     commands = [['summary', '{}'], ['tool', 'hlo_stats', '{}'], ['tool', 'host_steps', '{}'], ['tool', 'trace_viewer@', '{}', '--format', 'xprof'],
-                ['tools', '{}'], ['runs', '{}'], ['sql', '{}', 'SELECT 1'], ['export', '{}', '--to', 'speedscope', '-o', os.path.join(scratch, 'out')], ['diff', '{}', good]]
+                ['tools', '{}'], ['runs', '{}'], ['sql', '{}', 'SELECT 1'], ['export', '{}', '--to', 'speedscope', '-o', os.path.join(scratch, 'out')], ['diff', '{}', good],
+                ['reduce', '{}', '-o', os.path.join(scratch, 'parts')], ['track', 'add', os.path.join(scratch, 'history'), '{}']]
     for command in commands:
         for path, fails in ((good, False), (bad, True)):
-            done = c.run(*[a.format(path) for a in command], '--strict')
+            done = c.run(*[a.replace('{}', path) for a in command], '--strict')
             c.check(f'{" ".join(command)} --strict of {path}',
                     done.returncode == ((2 if command[0] == 'diff' else 1) if fails else 0) and (not fails or re.search('incomplete.*host0', done.stderr)),
                     f'{done.returncode} {done.stderr[:300]}')

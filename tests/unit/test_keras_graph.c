@@ -1,4 +1,4 @@
-/* test_keras_graph.c - the layers of Keras' models as Keras 2 writes them; what Keras 3 writes is recorded (tests/data/events/keras_model). */
+/* test_keras_graph.c - the layers of models as Keras 2 writes them; what Keras 3 writes is recorded (data/events/keras_model). */
 #include "unit/unit.h"
 
 #include "base/buf.h"
@@ -32,10 +32,11 @@ static void reads_models_of_keras_2(void **state)
 		"{\"class_name\": \"Functional\", \"config\": {\"name\": \"m\", \"layers\": ["
 		"{\"class_name\": \"InputLayer\", \"config\": {\"name\": \"i\"}, \"name\": \"i\", \"inbound_nodes\": []},"
 		"{\"class_name\": \"Sequential\", \"config\": {\"name\": \"s\", \"layers\": ["
-		"{\"class_name\": \"Dense\", \"config\": {\"name\": \"d\", \"units\": 3}}, {\"class_name\": \"Dense\", \"config\": {\"name\": \"e\"}}]},"
+		"{\"class_name\": \"Dense\", \"config\": {\"name\": \"d\", \"units\": 3}},"
+		"{\"class_name\": \"Dense\", \"config\": {\"name\": \"e\"}}]},"
 		" \"name\": \"s\", \"inbound_nodes\": [[[\"i\", 0, 0, {}]]]},"
-		"{\"class_name\": \"Add\", \"config\": {\"name\": \"j\"}, \"name\": \"j\", \"inbound_nodes\": [[[\"s\", 1, 0, {}], [\"i\", 0, 0, "
-		"{\"y\": [\"s\", 1, 0]}]]]}],"
+		"{\"class_name\": \"Add\", \"config\": {\"name\": \"j\"}, \"name\": \"j\", "
+		"\"inbound_nodes\": [[[\"s\", 1, 0, {}], [\"i\", 0, 0, {\"y\": [\"s\", 1, 0]}]]]}],"
 		"\"input_layers\": [[\"i\", 0, 0]], \"output_layers\": [[\"j\", 0, 0]]}, \"keras_version\": \"2.15.0\"}";
 	char got[200];
 	(void)state;
@@ -48,7 +49,10 @@ static void refuses_what_tells_no_layers(void **state)
 	static const struct {
 		const char *json;
 		enum ss_errcode code;
-	} bad[] = { { "{\"class_name\": \"Mine\", \"config\": {}}", SS_ENODATA }, { "[]", SS_ENODATA }, { "{", SS_EFORMAT }, { "", SS_EFORMAT } };
+	} bad[] = {
+		{ "{\"class_name\": \"Mine\", \"config\": {}}", SS_ENODATA },
+		{ "[]", SS_ENODATA }, { "{", SS_EFORMAT }, { "", SS_EFORMAT },
+	};
 	(void)state;
 	for (size_t i = 0; i < SS_COUNT(bad); i++) {
 		struct ss_arena arena = { 0 };

@@ -9,7 +9,9 @@
 
 #include "base/arena.h"
 
-enum ss_graph_form { SS_GRAPH_EVENTS, SS_GRAPH_TRACED, SS_GRAPH_KERAS, SS_GRAPH_TEXT, SS_GRAPH_SAVED_MODEL, SS_GRAPH_META, SS_GRAPH_BARE };
+enum ss_graph_form {
+	SS_GRAPH_EVENTS, SS_GRAPH_TRACED, SS_GRAPH_KERAS, SS_GRAPH_TEXT, SS_GRAPH_SAVED_MODEL, SS_GRAPH_META, SS_GRAPH_BARE
+};
 
 struct ss_graph_file {
 	struct ss_str *graphs;	/* bytes of the GraphDefs, in the file or in the arena: more than one of a traced program */

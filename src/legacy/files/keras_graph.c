@@ -93,7 +93,8 @@ static uint32_t add_layer(struct keras *k, const struct ss_jnode *n, uint32_t mo
 	struct ss_str own = ss_jnode_text(n, "name");
 	if (!own.n)
 		own = ss_jnode_text(config, "name");
-	struct layer l = { .config = config, .inbound = ss_jnode_get(n, "inbound_nodes"), .class_name = ss_jnode_text(n, "class_name"),
+	struct layer l = { .config = config, .inbound = ss_jnode_get(n, "inbound_nodes"),
+			   .class_name = ss_jnode_text(n, "class_name"),
 			   .model = model, .before = SS_NONE, .first = SS_NONE, .last = SS_NONE };
 	const struct ss_jnode *inner = ss_jnode_get(config, "layers");
 	l.is_model = inner && inner->kind == SS_J_ARRAY;
@@ -187,7 +188,10 @@ static void add_input(struct keras *k, uint32_t to, uint32_t from)
 		k->no_memory = true;
 }
 
-/* The layer that takes the input `i` of a layer: of a model one of its own. A shared model is called several times, each time with all. */
+/*
+ * The layer that takes the input `i` of a layer: of a model one of its own. A shared model is called
+ * several times, each time with all.
+ */
 static uint32_t taker_of(const struct keras *k, uint32_t layer, size_t i)
 {
 	while (k->layers.v[layer].is_model) {
@@ -310,7 +314,8 @@ bool ss_keras_graph_read(struct ss_str json, struct ss_str *graphdef, struct ss_
 		ok = !k.no_memory && put_nodes(&k, graphdef);
 	} else if (!k.no_memory) {
 		struct ss_str name = ss_jnode_text(root, "class_name");
-		ss_fail(err, SS_ENODATA, "Keras' model " SS_FMT " tells no layers: only Sequential and Functional models do", SS_ARG(name));
+		ss_fail(err, SS_ENODATA, "Keras' model " SS_FMT " tells no layers: only Sequential and Functional models do",
+			SS_ARG(name));
 	}
 	for (size_t i = 0; i < k.layers.n; i++) {
 		ss_vec_free(&k.layers.v[i].takers);
