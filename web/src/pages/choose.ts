@@ -29,6 +29,7 @@ const GROUPS: readonly [title: string, tools: readonly string[]][] = [
 			"trace_viewer",
 			"input_pipeline_analyzer",
 			"tf_data_bottleneck_analysis",
+			"host_boundness",
 			"step_breakdown",
 			"critical_path",
 			"what_if",
