@@ -248,18 +248,22 @@ static void put_evidence(struct ss_table *t, const struct ss_time_host *h, const
 /* What the tables cannot tell, and why. */
 static void put_notes(struct ss_result *out, const struct ss_time_host *h)
 {
+	struct ss_str text = SS_STR("");
 	if (h->nunits && !h->has_host)
-		ss_result_note(out, SS_INFO,
-			       ss_arena_printf(out->arena, "The recording of host '" SS_FMT "' has no thread that starts programs: what its "
-					       "devices wait for is not known. Record the host as well", SS_ARG(h->name)));
+		text = ss_arena_printf(out->arena,
+				       "The recording of host '" SS_FMT "' has no thread that starts programs: what its devices "
+				       "wait for is not known. Record the host as well", SS_ARG(h->name));
 	else if (h->nunits && h->silent_thread)
-		ss_result_note(out, SS_INFO,
-			       ss_arena_printf(out->arena, "The thread that starts programs on host '" SS_FMT "' recorded marks of steps and calls "
-					       "alone. Record Python or annotations to see what it does between them", SS_ARG(h->name)));
-	if (h->units_left_out)
-		ss_result_note(out, SS_INFO,
-			       ss_arena_printf(out->arena, "%zu devices of host '" SS_FMT "' are left out: the first %d are looked at",
-					       h->units_left_out, SS_ARG(h->name), SS_MOST_UNITS));
+		text = ss_arena_printf(out->arena,
+				       "The thread that starts programs on host '" SS_FMT "' recorded marks of steps and calls "
+				       "alone. Record Python or annotations to see what it does between them", SS_ARG(h->name));
+	if (text.n)
+		ss_result_note(out, SS_INFO, text);
+	if (!h->units_left_out)
+		return;
+	text = ss_arena_printf(out->arena, "%zu devices of host '" SS_FMT "' are left out: the first %d are looked at",
+			       h->units_left_out, SS_ARG(h->name), SS_MOST_UNITS);
+	ss_result_note(out, SS_INFO, text);
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -350,7 +354,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	(void)q;
 	(void)err;
 	if (!(window > 0)) {
-		ss_result_say(out, SS_STR("The profile has neither devices nor operations of a program that could wait for the host."));
+		ss_result_say(out, SS_STR("The profile has no device and no operation of a program that could wait for the host."));
 		return true;
 	}
 	bool much = wait >= SS_LEAST_SHARE * window, dark = unknown >= SS_LEAST_SHARE * window;
