@@ -19,7 +19,7 @@ static const struct ss_col step_cols[S_COLS] = {
 	NUM("kernel_us", "Kernels", US, "A kernel runs that is no collective"),
 	NUM("memcpy_us", "Copies", US, "Else a copy runs"),
 	NUM("memset_us", "Fills", US, "Else memory is set"),
-	NUM("communication_us", "Exposed communication", US, "Else a collective runs"),
+	NUM("communication_us", "Exposed communication", US, "Else a collective runs; without devices operators do not hide it"),
 	NUM("runtime_us", "Runtime", US, "Else a thread is in a call of the device's library"),
 	NUM("dataloader_us", "DataLoader", US, "Else a thread waits for the DataLoader"),
 	NUM("cpu_op_us", "CPU operators", US, "Else a thread is in an operator or in a range that the program marked"),
