@@ -7,6 +7,7 @@
 #include "model/cluster/exposed.h"
 #include "model/cluster/part.h"
 #include "model/cluster/straggler.h"
+#include "model/cluster/what_if.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -241,6 +242,29 @@ static void unexplained_idle_time(void **state)
 	idle = false;
 }
 
+/* What a host loses is what the replay gains without it, be it longer work or idle time that nothing explains. */
+static void replay_and_rule_agree(void **state)
+{
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		struct run r;
+		struct ss_straggler_verdict v;
+		struct ss_err err = { 0 };
+		double us = 0;
+		idle = k;
+		make_run(&r, 4, always);
+		assert_true(ss_straggler_verdict(&r.m, &v, &err));
+		struct ss_what_if *w = ss_what_if_of(ss_model_cluster(&r.m, &err), &err);
+		assert_non_null(w);
+		assert_true(ss_what_if_step_us(w, SS_HOST_AS_MEDIAN, SS_STR(""), 2, &us));
+		assert_true(v.lost_us_per_step > 100);
+		assert_true(fabs(ss_what_if_now_us(w) - us - v.lost_us_per_step) < 0.02 * us);
+		ss_what_if_free(w);
+		free_run(&r, 4);
+	}
+	idle = false;
+}
+
 /* Steps that last from the end of the one before, and those of which only the mark is known. */
 static void assert_lengths(size_t whole, size_t marked)
 {
@@ -283,6 +307,7 @@ int main(void)
 		cmocka_unit_test(rules),
 		cmocka_unit_test(steps_by_their_numbers),
 		cmocka_unit_test(unexplained_idle_time),
+		cmocka_unit_test(replay_and_rule_agree),
 	};
 	return RUN_TESTS(tests);
 }

@@ -440,6 +440,40 @@ static bool link_wait(struct making *m, uint32_t part, struct ss_node *n)
 	return true;
 }
 
+/* Does anything of the lane run at a moment, of what ends next? */
+static bool runs_at(const struct making *m, const struct lane *l, uint32_t ended, int64_t at_ps)
+{
+	for (uint32_t k = ended; k < l->n && k < ended + MOST_WAITS; k++)
+		if (m->g->nodes.v[l->first + l->by_end[k]].begin_ps < at_ps)
+			return true;
+	return false;
+}
+
+/*
+ * A launch of a program that CPUs run, whose waits nobody records: where its devices became idle since the
+ * event before it, it came behind their last work.
+ */
+static bool link_launch(struct making *m, uint32_t part, struct ss_node *n, uint32_t before)
+{
+	const struct ss_cluster_host *h = &m->c->hosts.v[n->host];
+	uint32_t last = SS_NONE;
+	int64_t at = m->g->nodes.v[before].end_ps;
+	for (uint32_t d = h->first_device; d < h->first_device + h->ndevices; d++) {
+		const struct lane *l = &m->lanes[d];
+		uint32_t k = counts(m, d, part, false) ? ended_by(m, l, n->begin_ps) : 0;
+		const struct ss_node *o = k ? &m->g->nodes.v[l->first + l->by_end[k - 1]] : NULL;
+		if (!o)
+			continue;
+		if (runs_at(m, l, k, n->begin_ps))
+			return true;
+		if (o->end_ps > at) {
+			last = l->first + l->by_end[k - 1];
+			at = o->end_ps;
+		}
+	}
+	return last == SS_NONE || add_edge(m, n, last, false, false);
+}
+
 /* Threads in their order; what is inside of another event moves with it. */
 static bool link_events(struct making *m, uint32_t part, const struct ss_skeleton *s)
 {
@@ -460,6 +494,8 @@ static bool link_events(struct making *m, uint32_t part, const struct ss_skeleto
 			ok = add_edge(m, n, *before, !held_up(m, n, *before), false);
 		if (ok && n->kind == SS_NODE_WAIT)
 			ok = link_wait(m, part, n);
+		else if (ok && s->on_cpu && s->events.v[i].cls == SS_HOST_LAUNCH_EVENT && *before != UINT32_MAX)
+			ok = link_launch(m, part, n, *before);
 		if (ok)
 			mark_binding(m, n);
 		if (*before == UINT32_MAX || m->g->nodes.v[*before].end_ps <= n->end_ps)

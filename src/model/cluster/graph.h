@@ -54,11 +54,11 @@ static inline bool ss_node_is_host(const struct ss_node *n)
 	return n->kind == SS_NODE_EVENT || n->kind == SS_NODE_WAIT;
 }
 
-/* A gap between two events of a host, by what they are. */
-#define SS_LAG_CLASSES 9
+/* A gap before an event of a host, by what it is and what is before it: another event, or work of a device. */
+#define SS_LAG_CLASSES 12
 static inline unsigned ss_lag_class(const struct ss_node *from, const struct ss_node *to)
 {
-	return from->cls * 3u + to->cls;
+	return (ss_node_is_host(from) ? from->cls : 3u) * 3u + to->cls;
 }
 
 /* SS_EINVAL where it would be too large. False on failure; free it in either case. */

@@ -14,7 +14,7 @@
 #include "model/model.h"
 
 /* Its first bytes. */
-#define SS_PART_MAGIC "stepscope part 3\n"
+#define SS_PART_MAGIC "stepscope part 4\n"
 
 /* One host of a part. */
 struct ss_part_host {

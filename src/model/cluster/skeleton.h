@@ -86,6 +86,7 @@ struct ss_skeleton {
 	struct ss_str note;	/* why it is cut or unreadable */
 	enum ss_skel_state state;
 	bool is_rank;		/* the file is of one process among several of a host */
+	bool on_cpu;		/* its devices are threads of the host that run compiled programs */
 	int64_t start_unix_ns;	/* of the recording; 0: not recorded */
 	uint64_t world;		/* ranks in all; 0: not recorded */
 	uint64_t file_bytes;

@@ -290,6 +290,7 @@ bool ss_skel_read_cpus(struct ss_skel_reading *r, struct ss_err *err)
 {
 	struct gpu g = { .r = r };
 	bool ok = true;
+	r->s->on_cpu = r->cpu_ops.n > 0;
 	if (r->cpu_ops.n)
 		qsort(r->cpu_ops.v, r->cpu_ops.n, sizeof(*r->cpu_ops.v), cpu_by_device);
 	for (size_t i = 0; ok && i < r->cpu_ops.n; i++) {

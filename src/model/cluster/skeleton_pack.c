@@ -132,7 +132,7 @@ static void put_head(struct packing *p)
 	struct ss_buf *b = &p->head;
 	put_str(b, s->hostname);
 	put_str(b, s->note);
-	ss_pbo_varint(b, (uint64_t)s->state << 1 | s->is_rank);
+	ss_pbo_varint(b, (uint64_t)s->state << 2 | (uint64_t)s->on_cpu << 1 | s->is_rank);
 	put_signed(b, s->start_unix_ns);
 	ss_pbo_varint(b, s->world);
 	ss_pbo_varint(b, s->file_bytes);

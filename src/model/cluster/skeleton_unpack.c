@@ -339,8 +339,9 @@ static void get_head(struct in *r, struct unpacking *u, struct device_counts **c
 	struct ss_skeleton *s = u->s;
 	s->hostname = get_str(r);
 	s->note = get_str(r);
-	uint64_t state = get_most(r, (uint64_t)SS_SKEL_UNREADABLE << 1 | 1);
-	s->state = (enum ss_skel_state)(state >> 1);
+	uint64_t state = get_most(r, (uint64_t)SS_SKEL_UNREADABLE << 2 | 3);
+	s->state = (enum ss_skel_state)(state >> 2);
+	s->on_cpu = state >> 1 & 1;
 	s->is_rank = state & 1;
 	s->start_unix_ns = get_signed(r);
 	s->world = get_u(r);

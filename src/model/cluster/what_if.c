@@ -28,6 +28,7 @@ struct changes {
 	double *scale;	    /* of durations, by node; NULL: all as recorded */
 	int64_t *most_lag;  /* of gaps of one host, by the classes of the events around them; INT64_MAX: as recorded */
 	uint32_t part_host; /* whose gaps those are */
+	int64_t *most_gap;  /* of its devices' gaps before an operation, by node; INT64_MAX: as recorded */
 };
 
 struct ss_what_if {
@@ -46,15 +47,26 @@ static int64_t duration(const struct changes *ch, const struct ss_node *n, uint3
 	return ch->scale ? (int64_t)((double)d * ch->scale[i]) : d;
 }
 
+/*
+ * Did the device do nothing between the two for no reason that is recorded? The host was at something
+ * else then: it slept, or ran code that leaves no event.
+ */
+static bool is_device_gap(const struct ss_node *n, const struct ss_node *p, const struct ss_edge *e)
+{
+	return !ss_node_is_host(n) && !ss_node_is_host(p) && n->host == p->host && !e->to_end && !e->of_begin;
+}
+
 /* From the end of a dependency to the node's begin, if that is what bound it. */
 static int64_t lag_of(const struct ss_graph *g, const struct changes *ch, const struct ss_node *n, const struct ss_edge *e)
 {
 	const struct ss_node *p = &g->nodes.v[e->from];
 	int64_t lag = n->begin_ps - (e->of_begin ? p->begin_ps : p->end_ps);
-	if (ch->most_lag && n->host == ch->part_host && ss_node_is_host(n) && ss_node_is_host(p)) {
+	if (ch->most_lag && n->host == ch->part_host && ss_node_is_host(n)) {
 		int64_t most = ch->most_lag[ss_lag_class(p, n)];
 		lag = lag < most ? lag : most;
 	}
+	if (ch->most_gap && is_device_gap(n, p, e) && lag > ch->most_gap[n - g->nodes.v])
+		lag = ch->most_gap[n - g->nodes.v];
 	return lag;
 }
 
@@ -274,6 +286,66 @@ static bool scale_operations(const struct ss_what_if *w, uint32_t host, double *
 	return ok;
 }
 
+/* The gap before a device's operation, where an operation of its host bounds it; NAN: something else does. */
+static double gap_before(const struct ss_what_if *w, uint32_t node)
+{
+	const struct ss_node *n = &w->g.nodes.v[node];
+	for (uint32_t i = n->first_edge; i < n->first_edge + n->nedges; i++) {
+		const struct ss_edge *e = &w->g.edges.v[i];
+		const struct ss_node *p = &w->g.nodes.v[e->from];
+		if (e->binds)
+			return is_device_gap(n, p, e) ? (double)(n->begin_ps - p->end_ps) : NAN;
+	}
+	return NAN;
+}
+
+/* Of the operations of one name and step: the host's gaps before them are the median of the others' at most. */
+static void cap_group(const struct ss_what_if *w, const struct entry *v, size_t n, uint32_t host, double *others, int64_t *most)
+{
+	size_t no = 0;
+	for (size_t i = 0, to; i < n; i = to) {
+		double sum = 0;
+		size_t gaps = 0;
+		for (to = i; to < n && v[to].device == v[i].device; to++) {
+			double gap = gap_before(w, v[to].node);
+			sum += isnan(gap) ? 0 : gap;
+			gaps += isnan(gap) ? 0 : 1;
+		}
+		if (gaps && w->g.nodes.v[v[i].node].host != host)
+			others[no++] = sum / (double)gaps;
+	}
+	if (!no)
+		return;
+	double middle = ss_median(others, no);
+	for (size_t i = 0; i < n; i++)
+		if (w->g.nodes.v[v[i].node].host == host)
+			most[v[i].node] = middle > 0 ? (int64_t)middle : 0;
+}
+
+static bool cap_gaps(const struct ss_what_if *w, uint32_t host, int64_t *most)
+{
+	struct entry *v = calloc(w->g.nodes.n + 1, sizeof(*v));
+	double *others = calloc(w->c->devices.n + 1, sizeof(*others));
+	bool ok = v && others;
+	size_t n = 0;
+	for (uint32_t i = 0; ok && i < w->g.nodes.n; i++) {
+		const struct ss_node *nd = &w->g.nodes.v[i];
+		most[i] = INT64_MAX;
+		if (!ss_node_is_host(nd))
+			v[n++] = (struct entry){ nd->name, nd->step, nd->device, i };
+	}
+	if (ok && n)
+		qsort(v, n, sizeof(*v), by_what);
+	for (size_t i = 0, to; ok && i < n; i = to) {
+		for (to = i + 1; to < n && v[to].name == v[i].name && v[to].step == v[i].step;)
+			to++;
+		cap_group(w, &v[i], to - i, host, others, most);
+	}
+	free(v);
+	free(others);
+	return ok;
+}
+
 /* Sums over a host's events of a class, and over its gaps. */
 struct usual {
 	double event_ps[3], gap_ps[SS_LAG_CLASSES];
@@ -294,7 +366,7 @@ static void sum_hosts(const struct ss_what_if *w, struct usual *of_host)
 		for (uint32_t e = n->first_edge; e < n->first_edge + n->nedges; e++) {
 			const struct ss_edge *ed = &w->g.edges.v[e];
 			const struct ss_node *p = &w->g.nodes.v[ed->from];
-			if (ed->to_end || ed->of_begin || !ss_node_is_host(p))
+			if (!ed->binds || ed->of_begin)
 				continue;
 			u->gap_ps[ss_lag_class(p, n)] += (double)(n->begin_ps - p->end_ps);
 			u->gaps[ss_lag_class(p, n)]++;
@@ -320,14 +392,15 @@ static bool replay_as_median(struct ss_what_if *w, uint32_t host, double *ps)
 {
 	double *scale = calloc(w->g.nodes.n + 1, sizeof(*scale)), *scratch = calloc(w->c->hosts.n + 1, sizeof(*scratch));
 	int64_t lags[SS_LAG_CLASSES];
-	struct changes ch = { .scale = scale, .most_lag = lags, .part_host = host };
+	int64_t *gaps = malloc((w->g.nodes.n + 1) * sizeof(*gaps));
+	struct changes ch = { .scale = scale, .most_lag = lags, .part_host = host, .most_gap = gaps };
 	struct usual *of_host = calloc(w->c->hosts.n + 1, sizeof(*of_host));
-	bool ok = scale && scratch && of_host;
+	bool ok = scale && scratch && of_host && gaps;
 	for (size_t i = 0; ok && i < w->g.nodes.n; i++)
 		scale[i] = 1;
 	if (ok)
 		sum_hosts(w, of_host);
-	ok = ok && scale_operations(w, host, scale);
+	ok = ok && scale_operations(w, host, scale) && cap_gaps(w, host, gaps);
 	for (unsigned cls = 0; ok && cls < SS_LAG_CLASSES; cls++) {
 		double m = median_host(w, of_host, host, cls, true, scratch);
 		lags[cls] = isnan(m) || m < 0 ? INT64_MAX : (int64_t)m;
@@ -343,6 +416,7 @@ static bool replay_as_median(struct ss_what_if *w, uint32_t host, double *ps)
 	}
 	if (ok)
 		*ps = replay(w, &ch);
+	free(gaps);
 	free(scale);
 	free(scratch);
 	free(of_host);
