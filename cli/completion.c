@@ -127,7 +127,7 @@ static void zsh(void)
 	      "		'(-o --output)'{-o,--output}'[file]:file:_files' '--help[help]' \"1:tool:($tools)\" "
 	      "'2:profile:_files' ;;\n"
 	      "	tools) _arguments $run $color '--help[help]' '1:profile:_files' ;;\n"
-	      "	runs) _arguments '(-a --all)'{-a,--all}'[also what was not taken]' '(-q --quick)'{-q,--quick}'"
+	      "	runs) _arguments '(-a --all)'{-a,--all}'[also files that were skipped]' '(-q --quick)'{-q,--quick}'"
 	      "[names and sizes alone]' '(-s --steps)'{-s,--steps}'[steps of large runs]' '--help[help]' '1:directory:_files' ;;\n"
 	      "	diff | gate) _arguments $host $color '*--base[a run of the base]:profile:_files' "
 	      "'*--new[a run of the new side]:profile:_files' \\\n"
@@ -180,7 +180,7 @@ static void fish(void)
 	      "complete -c stepscope -n '__fish_seen_subcommand_from tool' -s t -l table -x -d 'this table'\n"
 	      "complete -c stepscope -n '__fish_seen_subcommand_from tool' -s o -l output -r -d 'write there'\n"
 	      "complete -c stepscope -n '__fish_seen_subcommand_from tool tools summary' -l color -x -a 'auto always never'\n"
-	      "complete -c stepscope -n '__fish_seen_subcommand_from runs' -s a -l all -d 'also what was not taken'\n"
+	      "complete -c stepscope -n '__fish_seen_subcommand_from runs' -s a -l all -d 'also files that were skipped'\n"
 	      "complete -c stepscope -n '__fish_seen_subcommand_from runs' -s q -l quick -d 'names and sizes alone'\n"
 	      "complete -c stepscope -n '__fish_seen_subcommand_from runs' -s s -l steps -d 'steps of large runs'\n"
 	      "complete -c stepscope -n '__fish_seen_subcommand_from serve' -l logdir -r\n"
@@ -216,7 +216,7 @@ static int run(int argc, char **argv)
 const struct cli_command cli_command_completion = {
 	.name = "completion",
 	.args = "bash|zsh|fish",
-	.summary = "make the shell complete our names",
+	.summary = "print a script that completes commands, tools and options",
 	.help = "Prints a script for the shell:\n\n"
 		"  bash  source <(stepscope completion bash)\n"
 		"  zsh   stepscope completion zsh >~/.zfunc/_stepscope\n"

@@ -63,7 +63,7 @@ static int run(int argc, char **argv)
 	const char *what = argv[optind];
 	bool snapshot = strcmp(what, "snapshot") == 0;
 	if (!snapshot && strcmp(what, "start") != 0 && strcmp(what, "stop") != 0)
-		return cli_misuse(&cli_command_continuous, "'%s' is none of start, snapshot, stop", what);
+		return cli_misuse(&cli_command_continuous, "unknown action '%s': use start, snapshot or stop", what);
 	if (!config.targets)
 		return cli_misuse(&cli_command_continuous, "no programs given: use --service_addr HOST:PORT[,...]");
 	if (snapshot && !config.logdir)

@@ -200,9 +200,9 @@ static void put_sample(struct ss_buf *out, const char *name, const char *host, d
 static void put_metrics(struct cli_dashboard *b, struct ss_buf *out)
 {
 	pthread_mutex_lock(&b->lock);
-	ss_buf_printf(out, "# HELP stepscope_looks_total Samples taken: short profiles of all hosts.\n"
-		      "# TYPE stepscope_looks_total counter\n"
-		      "stepscope_looks_total %llu\n", (unsigned long long)b->samples);
+	ss_buf_printf(out, "# HELP stepscope_samples_total Samples taken: short profiles of all hosts.\n"
+		      "# TYPE stepscope_samples_total counter\n"
+		      "stepscope_samples_total %llu\n", (unsigned long long)b->samples);
 	for (size_t k = 0; k < SS_COUNT(columns); k++) {
 		const struct column *c = &columns[k];
 		ss_buf_printf(out, "# HELP stepscope_%s %s\n# TYPE stepscope_%s gauge\n", c->metric, c->help, c->metric);
@@ -219,8 +219,8 @@ static void put_metrics(struct cli_dashboard *b, struct ss_buf *out)
 			"# TYPE stepscope_straggler gauge\n");
 	for (size_t i = 0; i < b->nhosts; i++)
 		put_sample(out, "straggler", b->hosts[i].name, straggles(&b->hosts[i]));
-	ss_buf_lit(out, "# HELP stepscope_look_failures_total Failed samples of the host.\n"
-			"# TYPE stepscope_look_failures_total counter\n");
+	ss_buf_lit(out, "# HELP stepscope_sample_failures_total Failed samples of the host.\n"
+			"# TYPE stepscope_sample_failures_total counter\n");
 	for (size_t i = 0; i < b->nhosts; i++)
 		put_sample(out, "look_failures_total", b->hosts[i].name, (double)b->hosts[i].failures);
 	pthread_mutex_unlock(&b->lock);

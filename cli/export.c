@@ -92,7 +92,7 @@ static int check(const struct options *o, const struct ss_export_format *f, stru
 {
 	if (!o->output && (f->write_file || (f->binary && isatty(STDOUT_FILENO))))
 		return cli_misuse(&cli_command_export,
-				  "%s is a file for programs: name it with --output FILE", f->name);
+				  "%s is not text: write it to a file with --output FILE", f->name);
 	if (!cli_clocks_known(o->clocks))
 		return cli_misuse(&cli_command_export, "--clocks takes recorded or aligned, not '%s'", o->clocks);
 	if ((o->start && !time_of(o->start, &x->start_ps)) ||
@@ -105,7 +105,7 @@ static int check(const struct options *o, const struct ss_export_format *f, stru
 	struct stat st;
 	if (f->write_file && stat(o->output, &st) == 0 && !S_ISREG(st.st_mode))
 		return cli_misuse(&cli_command_export,
-				  "'%s' is no regular file: %s cannot be written to a pipe or a device",
+				  "'%s' is not a regular file: %s cannot be written to a pipe or a device",
 				  o->output, f->name);
 	if (o->plane) {
 		x->plane = ss_regex_new(ss_str_from(o->plane), err);
@@ -142,7 +142,7 @@ static int write_html(const char *path, const struct options *o)
 		return cli_misuse(&cli_command_export,
 				  "--host, --start, --end, --plane and --clocks do not apply to html: it holds the whole run");
 	if (!o->output && isatty(STDOUT_FILENO))
-		return cli_misuse(&cli_command_export, "html is a file for browsers: name it with --output FILE");
+		return cli_misuse(&cli_command_export, "html needs a file for the browser: --output FILE");
 	bool ok = cli_profile_find(&p, path, o->run, &err);
 	struct stat st;
 	const char *at = ok && stat(p.place.path, &st) == 0 && S_ISDIR(st.st_mode) ? p.run->dir.p : p.place.path;

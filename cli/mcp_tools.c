@@ -86,7 +86,7 @@ const struct mcp_tool mcp_tools[] = {
 	    { "name", MCP_TEXT, false, "--value name=", "*", "a pattern of events, as displayed: fusion*" },
 	    { "min_dur_ps", MCP_NUMBER, false, "--value min_dur_ps=", "0", "minimum duration of the events" } } },
 	{ "hlo_neighborhood",
-	  "The instructions around one of a compiled program: what it computes from, and who uses it.",
+	  "The instructions around one instruction of a compiled program: what it computes from, and who uses it.",
 	  { "xprof", "get_hlo_neighborhood" },
 	  .params = { PROFILE,
 	    { "instruction", MCP_TEXT, true, "--instruction_name=", NULL, "its name: fusion.12" },

@@ -72,8 +72,8 @@ const struct cli_command cli_command_merge = {
 	.summary = "join the parts that 'stepscope reduce' made",
 	.help = "Checks that the parts of all shards are in DIR, undamaged and of one run, and writes them as one file. Shards "
 		"that are missing are named\n"
-		"with their hosts, and the status is 1. 'stepscope tool stragglers DIR', or FILE, answers from it, to the byte "
-		"as from the profiles.\n\n"
+		"with their hosts, and the status is 1. 'stepscope tool stragglers DIR', or FILE, gives exactly the answer "
+		"that the profiles give.\n\n"
 		"  -o, --output FILE there instead of to DIR/" CLI_MERGED_NAME "\n"
 		"      --partial     go on without lost shards: their hosts are then missing in every answer\n",
 	.run = run,

@@ -76,7 +76,7 @@ static bool take_address(struct far *f, struct ss_str address, struct ss_err *er
 	bool ok = is_name(host) && (at == SS_NPOS || is_name(ss_str_sub(address, 0, at))) &&
 		  (colon == SS_NPOS || (ss_str_to_u64(f->port, &number) && number && number < 65536));
 	return ok || ss_fail(err, SS_EINVAL,
-		"'ssh://" SS_FMT "' is no machine: write ssh://HOST/DIR, or ssh://USER@HOST:PORT/DIR", SS_ARG(address));
+		"'ssh://" SS_FMT "' does not name a machine: write ssh://HOST/DIR, or ssh://USER@HOST:PORT/DIR", SS_ARG(address));
 }
 
 /* "ssh://HOST/DIR" is /DIR there, and "ssh://HOST/~/DIR" is DIR in the home directory, where ssh begins. */
@@ -223,7 +223,7 @@ static bool go(struct far *f, struct ss_err *err)
 	uint16_t random = 0;
 	f->local_port = f->local_port ? f->local_port : "6006";
 	if (f->serves && (!ss_str_to_u64(ss_str_from(f->local_port), &number) || !number || number > 65535))
-		return ss_fail(err, SS_EINVAL, "'%s' is no port of this machine: give one from 1 to 65535", f->local_port);
+		return ss_fail(err, SS_EINVAL, "'%s' is not a port: give a number from 1 to 65535", f->local_port);
 	if (f->address.n >= sizeof(host))
 		return ss_fail(err, SS_EINVAL, "the name of the machine is too long");
 	(void)ss_random_bytes(&random, sizeof(random));

@@ -78,7 +78,7 @@ static void say_fetched(const struct ss_location *p)
 		fprintf(stderr, "stepscope: '%s': %.2f MiB in %u request%s\n", p->named, (double)p->fetched_bytes / (1 << 20),
 			p->requests, s);
 	else
-		fprintf(stderr, "stepscope: '%s': as it was, from the cache (%u request%s)\n", p->named, p->requests, s);
+		fprintf(stderr, "stepscope: '%s' has not changed: read from the cache (%u request%s)\n", p->named, p->requests, s);
 }
 
 bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *err)

@@ -200,7 +200,7 @@ static int run(int argc, char **argv)
 const struct cli_command cli_command_reduce = {
 	.name = "reduce",
 	.args = "PATH [--run R] [--shard I/N] [--out DIR]",
-	.summary = "reduce some hosts to what answers over many hosts need",
+	.summary = "reduce hosts to small parts, which 'stepscope merge' joins",
 	.help = "Reads every N-th host of the run, from the I-th, and writes DIR/part-I-of-N.ssp: some 3 % of their bytes. "
 		"'stepscope merge DIR'\n"
 		"joins the parts of all shards, wherever they were made; the tools over hosts (collectives, stragglers, "

@@ -61,7 +61,7 @@ int cli_sides_parse(struct cli_sides *s, const struct cli_command *c, int argc, 
 		return cli_misuse(c, "%s", bad);
 	if (s->base.n || s->new.n) {
 		if (argc > optind)
-			return cli_misuse(c, "'%s' is on no side: put --base or --new before it", argv[optind]);
+			return cli_misuse(c, "'%s' belongs to neither side: put --base or --new before it", argv[optind]);
 	} else if (argc - optind == 2) {
 		cli_take_path(&s->base, argv[optind]);
 		cli_take_path(&s->new, argv[optind + 1]);

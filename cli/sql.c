@@ -251,9 +251,8 @@ const struct cli_command cli_command_sql = {
 		"[--limit N] "
 		"[--timeout S] [--clocks recorded|aligned] [--output FILE]",
 	.summary = "query events, steps and the tools' tables in SQL",
-	.help = "Asks one SELECT of the profile at PATH: a log directory, a run, or one file; all "
-		"hosts of it are asked\n"
-		"at once. QUERY '-' is read from standard input. docs/sql.md has the tables, the "
+	.help = "Runs one SELECT over all hosts of the profile at PATH: a log directory, a run, or one file.\n"
+		"QUERY '-' is read from standard input. docs/sql.md has the tables, the "
 		"functions, and examples.\n\n"
 		"  -r, --run R       the run to open (default: the newest)\n"
 		"  -H, --host H      the host; several separated by commas (default: all)\n"

@@ -87,7 +87,7 @@ static void put_steps(struct ss_out *o, const struct ss_verdict *v, const struct
 	static const char *const how[] = {
 		[SS_STEPS_MARKED] = "marked by the program",
 		[SS_STEPS_DERIVED] = "as the device marks them",
-		[SS_STEPS_INFERRED] = "found by what repeats",
+		[SS_STEPS_INFERRED] = "inferred from what repeats",
 	};
 	char mean[32];
 	if (!v->steps)

@@ -265,7 +265,7 @@ const struct cli_command cli_command_track = {
 	.help = "FILE is one SQLite database; 'add' makes it. Runs of one program on equal devices are a series in the "
 		"order of time.\n\n"
 		"track add FILE PROFILE... [--label KEY=VALUE]... [--time T]\n"
-		"                    figures of runs into FILE; the same profile twice is one. T: 2026-11-22T10:00:00Z, or "
+		"                    figures of runs into FILE; a profile that is there already is not added again. T: 2026-11-22T10:00:00Z, or "
 		"seconds since\n"
 		"                    1970 (default: the file's)\n"
 		"track show FILE     the figures\n"

@@ -333,7 +333,7 @@ bool ss_cupti_load(struct cupti *c, const struct cuda_driver *d, char *why, size
 	dl_iterate_phdr(look_at, &s);
 	if ((s.loaded[0] && try(&s, s.loaded)) || try_beside_runtime(&s) || try_versions(&s, "") || try_folders(&s))
 		return true;
-	snprintf(why, n, "no CUPTI that fits was found%s%.600s. It comes with the CUDA toolkit (extras/CUPTI/lib64), or: "
+	snprintf(why, n, "no compatible CUPTI was found%s%.600s. It comes with the CUDA toolkit (extras/CUPTI/lib64), or: "
 		 "pip install nvidia-cuda-cupti-cu12. SS_TRACE_CUPTI=/path/to/libcupti.so.12 names one",
 		 s.why[0] ? ": " : "", s.why);
 	return false;

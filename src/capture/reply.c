@@ -233,7 +233,7 @@ bool ss_reply_finish(struct ss_reply *r, struct ss_err *err)
 	if (r->state != SS_AT_KEY || r->shift || r->sub_end)
 		return malformed(err);
 	if (r->xspace.fd >= 0 && !is_xspace(&r->xspace))
-		return ss_fail(err, SS_EFORMAT, "the answer's profile is none: its %llu bytes are no XSpace",
+		return ss_fail(err, SS_EFORMAT, "the answer holds no profile: its %llu bytes are not an XSpace",
 			       (unsigned long long)r->xspace.bytes);
 	return (r->xspace.fd < 0 || keep(r, &r->xspace, "xplane.pb", err)) &&
 	       (r->trace.fd < 0 || keep(r, &r->trace, "trace", err));

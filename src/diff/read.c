@@ -472,7 +472,7 @@ bool ss_diff_run_drop_copy(struct ss_diff_run *v, size_t *n)
 	for (size_t i = 0; i + 1 < *n; i++) {
 		if (!is_same_recording(&v[i], last))
 			continue;
-		ss_buf_printf(&b, "'" SS_FMT "' is the same recording, which is no further run, and was left out",
+		ss_buf_printf(&b, "'" SS_FMT "' is the same recording as another one and was left out",
 			      SS_ARG(last->path));
 		bool ok = !b.no_memory && ss_vec_push(&v[i].notes, ss_intern_str(&v[i].texts, ss_buf_get(&b)));
 		ss_buf_free(&b);

@@ -136,7 +136,7 @@ const char *ss_diff_part_words(int part)
 {
 	static const char *const words[SS_DIFF_PARTS] = {
 		[SS_DIFF_COMPUTE] = "computing",
-		[SS_DIFF_COMMUNICATION] = "communication beside which nothing computes",
+		[SS_DIFF_COMMUNICATION] = "communication while nothing computes",
 		[SS_DIFF_COPIES] = "copies",
 		[SS_DIFF_INPUT] = "waiting for input",
 		[SS_DIFF_OUTPUT] = "output",

@@ -45,7 +45,7 @@ bool ss_hlo_proto_read(struct ss_str bytes, struct ss_buf *space, struct ss_err 
 		ss_hlo_put_space(space, m.name, m.id, program.p ? ss_buf_get(&program) : bytes);
 		ok = (!program.no_memory && !space->no_memory) || ss_fail_mem(err);
 	} else {
-		ok = ss_fail(err, SS_EFORMAT, "it holds no module of XLA with computations");
+		ok = ss_fail(err, SS_EFORMAT, "it holds no XLA module with computations");
 	}
 	ss_buf_free(&program);
 	return ok;

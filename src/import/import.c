@@ -69,7 +69,7 @@ static bool read_json(const struct ss_file *f, struct ss_space_out *o, struct ss
 			     "event[|s] of the trace [has|have] no duration; "
 			     "[it is|they are] shown, and counted nowhere") &&
 		note_count(out, a, loss.not_numbers,
-			   "event[|s] [has|have] a time or a duration that is no number (NaN, Infinity): [it is|they are] "
+			   "event[|s] [has|have] a time or a duration that is not a number (NaN, Infinity): [it is|they are] "
 			   "left out, or shown without a duration") &&
 		note_count(out, a, loss.negative, "event[|s] [has|have] a negative duration and [is|are] shown without one") &&
 		note_count(out, a, loss.other_clock,
@@ -107,7 +107,7 @@ static bool read_perfetto(struct ss_str bytes, const struct ss_file *f, struct s
 	bool ok = note_count(out, a, loss.malformed, "packet[|s] of the trace [is|are] malformed and left out") &&
 		  note_count(out, a, loss.other, "packet[|s] of the trace [is|are] of data sources that no timeline shows") &&
 		  note_count(out, a, loss.nameless, "event[|s] [has|have] no name: the trace has lost it") &&
-		  (!loss.cut || note(out, SS_STR("the trace is cut short or damaged; what stands before is shown")));
+		  (!loss.cut || note(out, SS_STR("the trace is truncated or damaged; what comes before that is shown")));
 	return ok || ss_fail_mem(err);
 }
 
@@ -119,7 +119,7 @@ static bool unpack(const struct ss_file *f, struct ss_buf *to, struct ss_importe
 	if (!ss_gz_in_all(f->bytes, to, &whole, err))
 		return false;
 	if (to->over)
-		return note(out, SS_STR("the file decompresses to more than compressed files may take in memory; what stands "
+		return note(out, SS_STR("the file decompresses to more than compressed files may take in memory; what comes "
 					"before that is shown. Decompress it ('gunzip') and open the result"));
 	return whole || note(out, SS_STR("the compressed file is damaged; events before the damage are shown"));
 }
@@ -132,7 +132,7 @@ static bool read_run_metadata(struct ss_str bytes, struct ss_space_out *o, struc
 		return false;
 	out->cut |= loss.cut;
 	bool ok = note_count(out, a, loss.malformed, "node[|s] [has|have] no times and [is|are] left out") &&
-		  (!loss.cut || note(out, SS_STR("the file is cut short or damaged; what stands before is shown")));
+		  (!loss.cut || note(out, SS_STR("the file is truncated or damaged; what comes before that is shown")));
 	return ok || ss_fail_mem(err);
 }
 
@@ -147,10 +147,9 @@ static bool note_riegeli(const struct ss_riegeli_loss *loss, struct ss_arena *a,
 		return false;
 	return note_count(out, a, loss->lost_records, "record[|s] of the file [is|are] lost, in whole or in part") &&
 	       note_count(out, a, loss->other_chunks, "chunk[|s] of the file [is|are] of kinds that stepscope does not know") &&
-	       (!loss->cut || note(out, SS_STR("the file is cut short, or still being written: what stands before its end is "
-					       "shown"))) &&
+	       (!loss->cut || note(out, SS_STR("the file is truncated, or still being written: its complete records are shown"))) &&
 	       (!loss->over || note(out, SS_STR("the file decompresses to more than compressed files may take in memory; what "
-						"stands before that is shown")));
+						"comes before that is shown")));
 }
 
 static bool read_riegeli(struct ss_str bytes, const struct ss_file *f, struct ss_arena *a, struct ss_imported *out,
@@ -174,7 +173,7 @@ static bool read_rocprof(const struct ss_file *f, struct ss_space_out *o, struct
 	bool ok = note_count(out, a, loss.malformed,
 			     "record[|s] [has|have] no times, or [ends before it begins|end before they begin], "
 			     "and [is|are] left out") &&
-		  (!loss.cut || note(out, SS_STR("the file is cut short or damaged; what stands before is shown")));
+		  (!loss.cut || note(out, SS_STR("the file is truncated or damaged; what comes before that is shown")));
 	return ok || ss_fail_mem(err);
 }
 
@@ -187,7 +186,7 @@ static bool read_rocprof_csv(struct ss_str bytes, struct ss_space_out *o, struct
 	bool ok = note_count(out, a, loss.malformed,
 			     "row[|s] [has|have] no times, or [ends before it begins|end before they begin], "
 			     "and [is|are] left out") &&
-		  (!loss.cut || note(out, SS_STR("the table is cut short; what stands before is shown"))) &&
+		  (!loss.cut || note(out, SS_STR("the table is truncated; what comes before that is shown"))) &&
 		  note(out, SS_STR("a table in CSV holds one kind of events: rocprofv3's JSON, pftrace and database hold all "
 				   "of them"));
 	return ok || ss_fail_mem(err);

@@ -73,7 +73,7 @@ static bool begin(void *arg, struct ss_str name, int64_t mtime_ns)
 	const char *why = ss_member_refused(name);
 	if (!why && ++u->nseen > MOST_MEMBERS) {
 		if (u->nseen == MOST_MEMBERS + 1)
-			note(u, SS_STR(""), "has too many members: those behind the first million are not read");
+			note(u, SS_STR(""), "has too many members: only the first million are read");
 		return false;
 	}
 	if (why) {
@@ -89,7 +89,7 @@ static bool begin(void *arg, struct ss_str name, int64_t mtime_ns)
 	u->no_memory |= !u->path.p;
 	u->fd = u->path.p ? create(u) : -1;
 	if (u->path.p && u->fd < 0 && is_of_name(errno))
-		note(u, name, "is not read: no file can have its name, beside the other members");
+		note(u, name, "is not read: its name collides with that of another member");
 	else if (u->path.p && u->fd < 0)
 		u->error = errno;
 	if (u->fd >= 0 && wanted)

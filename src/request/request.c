@@ -139,7 +139,7 @@ static bool write_csv(const struct ss_tool_request *a, struct ss_out *o, struct 
 static bool no_tree(const struct ss_tool_request *a, struct ss_err *err)
 {
 	return ss_fail(err, SS_EINVAL,
-		       "the answer of %s is no tree: --format folded is for modules, memory_snapshot and op_profile",
+		       "the answer of %s is not a tree: --format folded is for modules, memory_snapshot and op_profile",
 		       a->tool->name);
 }
 

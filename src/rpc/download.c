@@ -105,7 +105,7 @@ bool ss_address_allowed(struct ss_str url, struct ss_err *err)
 			       "download it, and open the file", shown);
 	for (size_t i = 0; i < url.n; i++)
 		if ((unsigned char)url.p[i] <= ' ' || url.p[i] == 0x7f)
-			return ss_fail(err, SS_EINVAL, "'%s' is no address: it has blanks or control characters", shown);
+			return ss_fail(err, SS_EINVAL, "'%s' is not an address: it has blanks or control characters", shown);
 	if (ss_str_starts(url, SS_STR("https://")) && begin.n > 8)
 		return true;
 	if (ss_str_starts(url, SS_STR("http://")) && is_this_machine(begin))

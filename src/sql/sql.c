@@ -136,7 +136,7 @@ static bool fail(struct ss_sql_rows *r, int code, struct ss_err *err)
 			       "steps and may have no end; bound it (WHERE n < 1000), or give it more time%s",
 			       RECURSION_STEPS / 1000000, r->more_time ? r->more_time : "");
 	if (r->sql.end == SS_SQL_CLIENT_GONE)
-		return ss_fail(err, SS_EBUSY, "the client has gone");
+		return ss_fail(err, SS_EBUSY, "the client closed the connection");
 	if (r->sql.err.code && r->sql.err.code != SS_ENOMEM)
 		return ss_fail(err, r->sql.err.code, "%s", r->sql.err.text);
 	if (code == SQLITE_NOMEM)

@@ -350,7 +350,7 @@ static bool fill_edges(struct ss_sql *s, struct ss_table *t, struct ss_err *err)
 }
 
 const struct ss_sql_made ss_sql_made_edges = { "edges", edge_cols, SS_COUNT(edge_cols), fill_edges,
-					       "a value that one instruction takes of another" };
+					       "a value that one instruction takes from another" };
 
 static const struct ss_col call_cols[] = {
 	STR("module", "Module", NULL),

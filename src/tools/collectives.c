@@ -34,7 +34,7 @@ enum {
 };
 
 static const struct ss_col cols[] = {
-	INT("step_num", "Step", NONE, "Number of the step, -1: in none"),
+	INT("step_num", "Step", NONE, "Number of the step; -1: outside of steps"),
 	STR("op", "Operation", "Starts and dones have the name of their collective"),
 	STR("kind", "Kind", NULL),
 	STR("group_host", "Group's Host", "The host that all members of the group are on, empty for groups over several hosts"),
@@ -42,8 +42,8 @@ static const struct ss_col cols[] = {
 	INT("participants", "Participants", COUNT, "Devices whose recordings hold it"),
 	INT("expected", "Expected", COUNT, "Devices of the group, as the program or the recording says"),
 	INT("bytes", "Bytes", BYTES, "The larger of operand and result of one participant; 0: not recorded"),
-	STR("last_host", "Last Host", "Who came last; empty where the clocks are less sure than its margin"),
-	INT("last_device", "Last Device", NONE, "Its number on that host, -1: not sure"),
+	STR("last_host", "Last Host", "Host that came last; empty if it did so by less than the clocks are uncertain"),
+	INT("last_device", "Last Device", NONE, "Its number on that host; -1: not known"),
 	NUM("margin_us", "Margin (us)", US, "From the last arrival but one to the last"),
 	NUM("transfer_us", "Transfer (us)", US, "From the last arrival to the first end; point to point the median of the pairs"),
 	FLAG("transfer_is_bound", "Transfer Is a Bound", "Nobody waited for its end: it took at most so long"),

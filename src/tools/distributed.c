@@ -326,7 +326,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 			      ss_cell_f64(t, most.row, "overlap_us") + most.value +
 			      ss_cell_f64(t, most.row, "other_us");
 		ss_say(out,
-		       "Communication that nothing hides takes most on rank %lld: %s of a step.",
+		       "Exposed communication takes most on rank %lld: %s of a step.",
 		       (long long)ss_cell_i64(t, most.row, "rank"),
 		       ss_share_words(SS_UNIT_US, most.value, step).s);
 	}

@@ -27,9 +27,9 @@ enum {
 
 #define TIMES(what)                                                                                                  \
 	NUM("step_us", "Step (us)", US, "Length of the step's window" what),                                          \
-	NUM("compute_us", "Compute (us)", US, "Operations that are no communication and no copies"),                  \
-	NUM("exposed_wait_us", "Exposed Wait (us)", US, "Nothing is computed, and a collective waits for who is late"), \
-	NUM("exposed_transfer_us", "Exposed Transfer (us)", US, "Nothing is computed, and a collective transfers"),   \
+	NUM("compute_us", "Compute (us)", US, "Operations other than communication and copies"),                  \
+	NUM("exposed_wait_us", "Exposed Wait (us)", US, "Nothing computes, and a collective waits for a late participant"), \
+	NUM("exposed_transfer_us", "Exposed Transfer (us)", US, "Nothing computes, and a collective transfers data"),   \
 	NUM("copy_us", "Copies (us)", US, "Copies between host and device, infeed, outfeed; nothing of the above"),   \
 	NUM("idle_input_us", "Idle for Input (us)", US, "Nothing runs, and the host waits for input"),                \
 	NUM("idle_host_us", "Idle for Host (us)", US, "Nothing runs until the host has launched what comes next"),    \
@@ -210,16 +210,14 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	if (!t->nrows || !(ss_cell_f64(t, top, "step_us") > 0))
 		return true;
 	if (!(max > 0)) {
-		ss_result_say(out, SS_STR("No communication is exposed: computing hides it, "
-					  "or there is none."));
+		ss_result_say(out, SS_STR("No communication is exposed: compute hides it, or "
+					  "there is none."));
 		return true;
 	}
 	ss_say(out,
-	       "On '" SS_FMT "' communication that no computing hides takes %s of a mean "
-			     "step: %s of waiting for who is late, %s "
-	       "of transfer.",
-	       SS_ARG(ss_cell_str(t, top, "host")),
-	       ss_share_words(SS_UNIT_US, max, ss_cell_f64(t, top, "step_us")).s,
+	       "Exposed communication takes %s of a mean step on '" SS_FMT
+	       "': %s waiting for late participants, %s transferring.",
+	       ss_share_words(SS_UNIT_US, max, ss_cell_f64(t, top, "step_us")).s, SS_ARG(ss_cell_str(t, top, "host")),
 	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top, "exposed_wait_us")).s,
 	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top, "exposed_transfer_us")).s);
 	if (transfer.row != SS_NPOS)

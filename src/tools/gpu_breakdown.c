@@ -15,7 +15,7 @@ static const struct ss_col device_cols[D_COLS] = {
 	INT("device", "Device", NONE, NULL),
 	NUM("span_us", "Span", US, "From the first begin to the last end on the device"),
 	NUM("idle_us", "Idle", US, "Nothing runs"),
-	NUM("compute_us", "Compute", US, "A kernel runs that is no collective"),
+	NUM("compute_us", "Compute", US, "A kernel runs that is not a collective"),
 	NUM("non_compute_us", "Busy without compute", US, "Something runs, but no such kernel"),
 	NUM("communication_us", "Communication", US, "A collective runs"),
 	NUM("memory_us", "Memory", US, "A copy or a fill runs"),
@@ -107,7 +107,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		put_metrics(table, &d[i]);
 	ok = ok && fill_idle(out, t);
 	if (ok && t->is_torch && !n)
-		ss_result_note(out, SS_INFO, SS_STR("Nothing that ran on a GPU was recorded: profile with "
+		ss_result_note(out, SS_INFO, SS_STR("No GPU activity was recorded: profile with "
 						    "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"));
 	free(d);
 	return ok || ss_fail_mem(err);
@@ -131,11 +131,9 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	ss_say(out, "It computes for %s.",
 	       ss_share_words(SS_UNIT_US, ss_cell_f64(t, row, "compute_us"), span_us).s);
 	if (exposed.row != SS_NPOS)
-		ss_say(out, "On GPU %lld communication that no computing hides takes %s.",
-		       (long long)ss_cell_i64(t, exposed.row, "device"),
-		       ss_share_words(SS_UNIT_US, exposed.value,
-				      ss_cell_f64(t, exposed.row, "span_us"))
-			       .s);
+		ss_say(out, "Exposed communication takes %s on GPU %lld.",
+		       ss_share_words(SS_UNIT_US, exposed.value, ss_cell_f64(t, exposed.row, "span_us")).s,
+		       (long long)ss_cell_i64(t, exposed.row, "device"));
 	return true;
 }
 

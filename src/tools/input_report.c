@@ -47,7 +47,7 @@ static struct ss_statement unknown_input(void)
 {
 	return (struct ss_statement){
 		"unknown",
-		SS_STR("No step was measured, so it cannot be told whether the program waits for "
+		SS_STR("No step was measured, so it is not known whether the program waits for "
 		       "input. "
 		       "Mark the steps of your program, or profile for longer than one step."),
 	};
@@ -292,7 +292,7 @@ static bool add_errors(const struct ss_input_report *r, struct ss_table *t)
 	const struct ss_env *env = r->env;
 	if (env->nerrors == 0 && !ss_str_is(env->device_type, "CPU") && env->core_count == 0) {
 		add_message(t, "ERROR",
-			    SS_STR("The profile holds nothing of a TensorCore. Profile "
+			    SS_STR("The profile holds no data of a TensorCore. Profile "
 				   "again, for longer or while the "
 				   "program is computing."));
 		return true;
@@ -337,7 +337,7 @@ static struct ss_str inferred_text(const struct ss_request *q, const struct ss_i
 		[SS_INFERRED_FROM_OUTERMOST] = { "event", "host thread: " },
 	};
 	return ss_arena_printf(a,
-			       "No step marker was found. The %zu steps shown were found by what repeats: from each %s "
+			       "No step marker was found. The %zu steps shown were inferred from what repeats: from each %s "
 			       "'" SS_FMT "' on %s" SS_FMT " to the next (confidence %.0f%%). To be sure, mark the steps "
 			       "of your program (%s).",
 			       nsteps, words[f->how].what, SS_ARG(f->name), words[f->how].where, SS_ARG(f->place),

@@ -85,8 +85,8 @@ static const struct ss_col name_cols[N_COLS] = {
 	NUM("total_duration_us", "Total Duration (μs)", US, NULL),
 	NUM("blocks_per_sm", "Blocks per SM", NONE, "Mean by duration; 0: not recorded"),
 	NUM("est_occupancy_pct", "Estimated occupancy", PERCENT, "Achieved, mean by duration; 0: not recorded"),
-	FLAG("tensor_core", "Tensor cores", "Told by the kernel's name"),
-	STR("precision", "Precision", "Number format that the kernel's name tells"),
+	FLAG("tensor_core", "Tensor cores", "From the kernel's name"),
+	STR("precision", "Precision", "Number format, from the kernel's name"),
 };
 
 struct by_name {

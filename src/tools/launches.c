@@ -160,7 +160,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	add_summary(out, t);
 	bool ok = add_queues(out, t);
 	if (ok && t->is_torch && !t->device.n)
-		ss_result_note(out, SS_INFO, SS_STR("Nothing that ran on a GPU was recorded: profile with "
+		ss_result_note(out, SS_INFO, SS_STR("No GPU activity was recorded: profile with "
 						    "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"));
 	return ok || ss_fail_mem(err);
 }

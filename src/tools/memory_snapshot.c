@@ -69,7 +69,7 @@ static bool add_notes(const struct ss_snap_answer *a)
 			a->out, SS_WARNING,
 			ss_arena_printf(a->arena, "%llu records are malformed and left out", (unsigned long long)s->malformed));
 	if (s->cut)
-		ss_result_note(a->out, SS_WARNING, SS_STR("the file is cut short or damaged; what stands before is shown"));
+		ss_result_note(a->out, SS_WARNING, SS_STR("the file is truncated or damaged; what comes before that is shown"));
 	if (s->stopped.n)
 		ss_result_note(a->out, SS_WARNING, s->stopped);
 	return true;

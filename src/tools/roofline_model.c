@@ -491,7 +491,7 @@ static void say_op(struct ss_result *out, const struct ss_table *t, size_t first
 	if (near >= NEAR_LIMIT_FRAC && near <= MOST_FRAC)
 		ss_result_say(out, advice_for(bound));
 	if (near > MOST_FRAC)
-		ss_result_say(out, SS_STR("More than 100 % cannot be: the compiler's estimate of "
+		ss_result_say(out, SS_STR("More than 100 % is impossible: the compiler's estimate of "
 					  "the work is too high, or the device is "
 					  "faster than what is known of it."));
 }
@@ -526,7 +526,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	double known = known_frac(t, row);
 	if (known > 0 && known < KNOWN_FRAC)
 		ss_say(out,
-		       "Only operations with %s of the operations' time tell their work (FLOPs, bytes): how near the whole "
+		       "Only operations with %s of the operations' time tell their work (FLOPs, bytes): how close the whole "
 		       "program comes to the limits of the device is not known.",
 		       ss_value_words(SS_UNIT_FRAC, known).s);
 	else if (near > 0 && rate > 0)

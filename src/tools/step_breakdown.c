@@ -16,7 +16,7 @@ enum {
 static const struct ss_col step_cols[S_COLS] = {
 	INT("step", "Step", NONE, "N of ProfilerStep#N"),
 	NUM("step_us", "Step time", US, NULL),
-	NUM("kernel_us", "Kernels", US, "A kernel runs that is no collective"),
+	NUM("kernel_us", "Kernels", US, "A kernel runs that is not a collective"),
 	NUM("memcpy_us", "Copies", US, "Else a copy runs"),
 	NUM("memset_us", "Fills", US, "Else memory is set"),
 	NUM("communication_us", "Exposed communication", US, "Else a collective runs; without devices operators do not hide it"),

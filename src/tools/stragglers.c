@@ -23,7 +23,7 @@ static const struct ss_col verdict_cols[] = {
 	    "copy; or transfer"),
 	STR("pattern", "Pattern", "constant, periodic, drifting or intermittent"),
 	NUM("steps_frac", "Steps", FRAC, "Share of the steps that it held up"),
-	NUM("lost_us_per_step", "Lost a Step (us)", US, "What all steps are longer for it: a ceiling of what would be gained"),
+	NUM("lost_us_per_step", "Lost a Step (us)", US, "By how much it makes all steps longer: an upper bound of the gain"),
 	NUM("confidence_frac", "Confidence", FRAC, "Probability that it is not the same one by chance"),
 	NUM("noise_us", "Noise (us)", US, "Of a host's own time from step to step, 1 standard deviation"),
 };

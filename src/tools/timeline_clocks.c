@@ -56,12 +56,12 @@ struct ss_str ss_clocks_words(const struct ss_cluster *c, struct ss_arena *arena
 				       SS_ARG(o.most->name), ss_value_words(SS_UNIT_US, fabs(o.most->clock.offset_ps) * 1e-6).s,
 				       ss_value_words(SS_UNIT_US, o.most->clock.uncertainty_ps * 1e-6).s);
 	else if (o.nknown > 1)
-		done = ss_arena_printf(arena, "No clock is corrected: none is off by more than can be told, which is %s.",
+		done = ss_arena_printf(arena, "No clock is corrected: none is off by more than the uncertainty, which is %s.",
 				       ss_value_words(SS_UNIT_US, 2 * o.uncertainty_ps * 1e-6).s);
 	else
-		done = SS_STR("No clock can be aligned: no collective ties the hosts together.");
+		done = SS_STR("No clock can be aligned: no collective links the hosts.");
 	if (o.nunknown && o.nknown > 1)
-		rest = ss_arena_printf(arena, " Nothing ties %zu of them to the others: these keep their own clocks.", o.nunknown);
+		rest = ss_arena_printf(arena, " No collective links %zu of them to the others: these keep their own clocks.", o.nunknown);
 	return ss_arena_printf(arena, SS_FMT SS_FMT, SS_ARG(done), SS_ARG(rest));
 }
 

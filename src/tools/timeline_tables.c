@@ -15,7 +15,7 @@ static const struct ss_col track_cols[] = {
 	{ "track", "Track", SS_TYPE_STR, SS_UNIT_NONE, "Line of the profile: stream, thread or counter", NULL },
 	{ "kind", "Kind", SS_TYPE_STR, SS_UNIT_NONE, "slices, counter or async", NULL },
 	{ "events", "Events", SS_TYPE_I64, SS_UNIT_COUNT, "Events on it", NULL },
-	{ "depth", "Depth", SS_TYPE_I64, SS_UNIT_COUNT, "How many events stand within each other at most", NULL },
+	{ "depth", "Depth", SS_TYPE_I64, SS_UNIT_COUNT, "Nesting depth: so many events lie within each other at most", NULL },
 	{ "begin_ps", "First begin", SS_TYPE_I64, SS_UNIT_PS, "Since the start of the profile", NULL },
 	{ "end_ps", "Last end", SS_TYPE_I64, SS_UNIT_PS, "Since the start of the profile", NULL },
 	{ "busy_ps", "In events", SS_TYPE_I64, SS_UNIT_PS, "Sum of the durations of its outermost events", NULL },

@@ -10,7 +10,7 @@ const struct ss_torch *ss_torch_asked(const struct ss_request *q, struct ss_resu
 	const struct ss_torch *t = ss_host_torch(q->model->hosts[0], err);
 	if (t && !t->is_torch)
 		ss_result_note(out, SS_INFO,
-			       SS_STR("This is no trace of PyTorch's profiler: record one with torch.profiler.profile "
+			       SS_STR("This is not a trace of PyTorch's profiler: record one with torch.profiler.profile "
 				      "and export_chrome_trace"));
 	return t;
 }

@@ -19,7 +19,7 @@
 #define FORGET_BYTES ((ptrdiff_t)256 << 10)
 
 static const struct ss_param params[] = {
-	{ "max_events", "number", "5000000", "Keep no more than so many events, the earliest" },
+	{ "max_events", "number", "5000000", "Maximum number of events; the earliest are kept" },
 };
 
 const struct ss_tool ss_tool_trace_viewer;

@@ -28,7 +28,7 @@
 static const struct ss_param params[] = {
 	{ "start_time_ms", "ms", NULL, "Begin of the range" },
 	{ "end_time_ms", "ms", NULL, "End of the range" },
-	{ "resolution", "points", "8000", "How many points across the range is drawn; 0: every event" },
+	{ "resolution", "points", "8000", "Width of the drawing in points; 0: every event" },
 	{ "full_dma", "true|false", "false", "Also flow events between begin and end of a transfer" },
 	{ "search_prefix", "text", NULL, "All events whose name begins so, over the whole trace" },
 	{ "search_metadata", "true|false", "false", "With search_prefix: send the arguments as well" },

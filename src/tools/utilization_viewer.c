@@ -128,7 +128,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	       (long long)ss_cell_i64(t, top, "node"), ss_value_words(SS_UNIT_FRAC, max).s);
 	if (nover)
 		ss_say(out,
-		       "%zu figure%s above 100 %%, which cannot be: the counters of a sample "
+		       "%zu figure%s above 100 %%, which is impossible: the counters of a sample "
 		       "are not read at one moment.",
 		       nover, nover == 1 ? " is" : "s are");
 	return true;

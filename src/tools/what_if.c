@@ -20,7 +20,7 @@ static const struct ss_col cols[] = {
 	STR("scenario", "Scenario", "as_recorded: the replay without changes"),
 	STR("target", "Target", "The operation, or the host"),
 	NUM("step_now_us", "Step Now (us)", US, "Mean of the recorded steps"),
-	NUM("step_us", "Step Then (us)", US, "At best: what else would then bind is not all seen"),
+	NUM("step_us", "Step Then (us)", US, "At best: another limit may then apply"),
 	NUM("gain_frac", "Gain at Most", FRAC, "Gains of several scenarios do not add up"),
 };
 
@@ -101,15 +101,14 @@ static bool fill(struct ss_result *out, struct ss_what_if *g, const struct asked
 		return false;
 	if (isnan(now)) {
 		ss_result_note(out, SS_INFO,
-			       SS_STR("there are no two steps that all devices have: nothing can be played again"));
+			       SS_STR("there are no two steps that all devices have: nothing can be replayed"));
 		return true;
 	}
 	add_row(t, ss_scenario_name(SS_AS_RECORDED), SS_STR(""), now, then);
 	if (!(fabs(then / now - 1) <= AGREES_FRAC)) {
 		struct ss_str text = ss_arena_printf(out->arena,
-						     "played again without changes a step takes %.1f us instead of %.1f: more "
-						     "than 1 %% "
-						     "off, so nothing is said of changes",
+						     "the replay without changes takes %.1f us per step instead of %.1f: it is off by "
+						     "more than 1 %%, so no gain is given",
 						     then, now);
 		ss_result_note(out, SS_WARNING, text);
 		return true;

@@ -128,7 +128,7 @@ static const struct advice {
 	  "It is a copy: where it keeps an argument that the program needs no more, donate that (donate_argnums).",
 	  .with = SS_TRAIT_COPY },
 	{ SS_CAUSE_COMPUTE, ANY, ANYWHERE,
-	  "Look at the operations by kind, in the op profile: none of them alone matters, all of a kind may.",
+	  "No single operation matters, but a category may: see the categories in the op profile.",
 	  .with = SS_TRAIT_SPREAD },
 	{ SS_CAUSE_COMPUTE, TORCH, ANYWHERE,
 	  "Try torch.compile: fused operations pass over memory less often.",
@@ -165,7 +165,7 @@ static const struct advice {
 	  "Do the extra work of these steps less often, or on another thread.",
 	  .without = SS_TRAIT_ALL_DO | SS_TRAIT_COMPILES | SS_TRAIT_EXTRA_UNKNOWN },
 	{ SS_CAUSE_OUTLIER_STEPS, ANY, ANYWHERE,
-	  "All steps do this; these take longer for it. Compare them in the timeline with a usual one: more data, a slower "
+	  "All steps do this, but it takes longer in these. Compare them in the timeline with a usual one: more data, a slower "
 	  "clock, or other programs on the machine.",
 	  .with = SS_TRAIT_ALL_DO, .without = SS_TRAIT_COMPILES | SS_TRAIT_EXTRA_UNKNOWN },
 	{ SS_CAUSE_OUTLIER_STEPS, ANY, ANYWHERE,
@@ -221,7 +221,7 @@ static const struct advice {
 	  "Put jax.profiler.TraceAnnotation around code that you suspect, so that the profile names it.",
 	  .with = SS_TRAIT_PYTHON },
 	{ SS_CAUSE_IDLE, TF, ANYWHERE,
-	  "Put tf.profiler.experimental.Trace around code that you suspect, so that the profile names them.", 0, 0 },
+	  "Put tf.profiler.experimental.Trace around code that you suspect, so that the profile names it.", 0, 0 },
 	{ SS_CAUSE_IDLE, TORCH, ANYWHERE,
 	  "Record Python: profile(with_stack=True), or put torch.profiler.record_function around code that you suspect.",
 	  .without = SS_TRAIT_PYTHON },

@@ -106,8 +106,8 @@ static void of_left_out(struct ss_judge *j)
 		if (j->a->hosts[i].units_left_out)
 			add(j,
 			    ss_say(j,
-				   "The recording of host " SS_FMT " tells of %zu devices: where their time goes is "
-				   "worked out for the first %zu alone.",
+				   "The recording of host " SS_FMT " holds %zu devices: time is attributed for the "
+				   "first %zu only.",
 				   SS_ARG(j->a->hosts[i].name), j->a->hosts[i].nunits + j->a->hosts[i].units_left_out,
 				   j->a->hosts[i].nunits),
 			    false);
@@ -135,7 +135,7 @@ static void of_devices(struct ss_judge *j)
 			    false);
 	}
 	if (n > MOST_NAMED)
-		add(j, ss_say(j, "The same is so for %zu more devices.", n - MOST_NAMED), false);
+		add(j, ss_say(j, "This also holds for %zu more devices.", n - MOST_NAMED), false);
 }
 
 /* Programs of JAX on a CPU that were started, and none of whose operations was recorded. */

@@ -133,8 +133,8 @@ void ss_rule_straggler(struct ss_judge *j)
 		meetings += j->units[i].wait.meetings;
 	if (!meetings) {
 		ss_cannot_judge(j, SS_CAUSE_STRAGGLER,
-				j->nunits > 1 ? "no collective operation is recorded of several participants"
-					      : "one participant is recorded");
+				j->nunits > 1 ? "no collective operation of several participants was recorded"
+					      : "only one participant was recorded");
 		return;
 	}
 	if (!late || frac < SS_LEAST_SHARE || acquitted(j, late))
@@ -152,7 +152,7 @@ void ss_rule_straggler(struct ss_judge *j)
 		" arrives last at the collective operations: the others wait for it during %.1f%% of the time." SS_FMT,
 		j->out->nhosts > 1 ? "Host" : "Device", SS_ARG(name), 100 * frac, SS_ARG(why));
 	ss_prove(j, f, "share of the time that the others wait", frac, "share", late, "pod_viewer");
-	ss_prove(j, f, "meetings in which it came last", (double)late->wait.last, "count", late, "trace_viewer@");
+	ss_prove(j, f, "collective operations at which it arrived last", (double)late->wait.last, "count", late, "trace_viewer@");
 	ss_prove(j, f, "meetings", (double)late->wait.meetings, "count", late, "trace_viewer@");
 }
 

@@ -178,7 +178,7 @@ static bool copy(struct zip *z, const struct member *m, struct ss_str packed, bo
 	else if (bad && !m->crc_known)
 		z->to->note(z->to->arg, m->name, "is damaged or cut short");
 	else if (bad || (m->crc_known && (n != m->size || crc != m->crc)))
-		z->to->note(z->to->arg, m->name, "is damaged: its checksum or its length is another than the archive says");
+		z->to->note(z->to->arg, m->name, "is damaged: its checksum or its length differs from what the archive says");
 	z->stopped = !z->to->end(z->to->arg);
 	return !z->stopped;
 }
@@ -313,7 +313,7 @@ static bool take_found(struct zip *z, size_t at, size_t *next)
 	bool behind = m.flags & SIZES_BEHIND;
 	const char *why = why_not(&m);
 	if (!why && behind && m.method != DEFLATED)
-		why = "is not read: where it ends is known to the archive's end alone, which is missing";
+		why = "is not read: its length is stored only at the end of the archive, which is missing";
 	m.crc_known = !behind;
 	bool cut = !behind && m.packed > z->bytes.n - begin;
 	struct ss_str packed = ss_str_sub(z->bytes, begin, behind || cut ? z->bytes.n : begin + (size_t)m.packed);
@@ -336,7 +336,7 @@ static bool take_found(struct zip *z, size_t at, size_t *next)
 static bool read_found(struct zip *z)
 {
 	z->to->note(z->to->arg, SS_STR(""),
-		"is cut short: its end with the list of members is missing. Those at its beginning are read");
+		"is truncated: its end with the list of members is missing. Members at its beginning are read");
 	for (size_t at = find_header(z->bytes, 0), next; at != SIZE_MAX; at = find_header(z->bytes, next))
 		if (!take_found(z, at, &next))
 			return false;

@@ -525,7 +525,7 @@ def history(c):
     c.check('a cut file is warned of', code == 0 and 'warning' in err and 'truncated' in err, err)
     c.check('not lately', c.run(['track', 'check', name, '--last', '3'])[0] == 0)
     code, _, err = c.run(['track', 'add', name, paths[0]])
-    c.check('the same profile twice is one', code == 0 and 'already there' in err, err)
+    c.check('a profile that is there already is not added again', code == 0 and 'already there' in err, err)
     rest = os.path.join(c.scratch, 'rest.db')
     code, _, err = c.run(['track', 'add', rest, paths[0], os.path.join(c.scratch, 'not_there'), paths[1]])
     c.check('a profile that is not there hides no other', code == 1 and err.count('added \'') == 2 and 'No such file' in err and

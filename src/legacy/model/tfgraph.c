@@ -261,7 +261,7 @@ static bool make_notes(struct ss_tfgraph *g, const struct ss_graph_file *f)
 	if (ok && t->cut)
 		note(g, SS_STR("the file ends inside a record: it is still being written, or it is truncated"));
 	if (ok && g->def.cut)
-		note(g, SS_STR("the graph is cut short or damaged: what stood before that is shown"));
+		note(g, SS_STR("the graph is truncated or damaged: what comes before that is shown"));
 	if (ok && g->def.nbroken)
 		note(g, ss_arena_printf(a, "%u operation%s could not be read", g->def.nbroken, g->def.nbroken == 1 ? "" : "s"));
 	return ok;

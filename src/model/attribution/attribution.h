@@ -26,7 +26,7 @@
 
 enum ss_time_class {
 	SS_TIME_COMPUTE,    /* operations; between those of one program on a CPU, the pause of its threads too */
-	SS_TIME_COLLECTIVE, /* communication beside which nothing computes */
+	SS_TIME_COLLECTIVE, /* communication while nothing computes */
 	SS_TIME_COPY,	    /* between host and device or between memories, likewise */
 	SS_TIME_CALLBACK,   /* a compiled program is in Python */
 	SS_TIME_INPUT,	    /* waiting for data */

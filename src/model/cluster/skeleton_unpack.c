@@ -416,7 +416,7 @@ static bool open_bytes(struct in *r, struct ss_str packed, struct ss_arena *aren
 		       struct ss_err *err)
 {
 	if (!ss_str_take(&packed, SS_STR(SS_SKEL_MAGIC)))
-		return ss_fail(err, SS_EFORMAT, "this is no skeleton of a host, or one of another version");
+		return ss_fail(err, SS_EFORMAT, "this is not the skeleton of a host, or it is of another version");
 	*r = (struct in){ .at = (const uint8_t *)packed.p, .end = (const uint8_t *)packed.p + packed.n, .arena = arena };
 	*host = get_str(r);
 	*run = get_str(r);

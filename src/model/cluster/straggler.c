@@ -645,7 +645,7 @@ static bool any_stranger(const struct judging *j)
 	return any;
 }
 
-#define NO_DEVICE "no recording tells of a device; 'distributed' compares ranks of PyTorch on CPUs, by collectives of gloo"
+#define NO_DEVICE "no recording holds a device; 'distributed' compares ranks of PyTorch on CPUs, by collectives of gloo"
 
 static bool find(struct judging *j, struct ss_err *err)
 {

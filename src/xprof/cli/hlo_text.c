@@ -410,7 +410,7 @@ bool xcli_get_graph_viewer(struct xcli *x, struct xv **out)
 	if (!r)
 		return xcli_failed(x, &err);
 	if (!r->content_type)
-		return xcli_fail(x, XCLI_INVALID, "The graph of type '%.100s' is no text",
+		return xcli_fail(x, XCLI_INVALID, "The graph of type '%.100s' is not text",
 				 xcli_text(x, "output_type"));
 	struct ss_str text = r->body;
 	*out = text_value(x, cut(x, text, count_lines(text), most));

@@ -434,7 +434,7 @@ static bool answer(struct stats *s, int64_t limit, struct xv **out)
 	n = s->only.n ? s->n : xcli_limited(s->n, limit);
 	if (!s->n) {
 		*out = xv_object(&x->make);
-		xv_z(*out, "info", "No kernel ran on a device, or none that was asked for.");
+		xv_z(*out, "info", "No kernel ran on a device, or none matches.");
 		if (text)
 			xv_str(*out = xv_array(&x->make), NULL,
 			       SS_STR("# Info\nNo kernel ran on a device, or none that was asked "
