@@ -32,3 +32,12 @@ void ss_sort_gnu(uint32_t *v, size_t n, ss_less_fn *fn, const void *ctx)
 	const struct criterion c = { fn, ctx };
 	sort_items(v, n, &c);
 }
+
+void ss_sort_numbers(uint32_t *v, size_t n, ss_less_fn *fn, const void *ctx)
+{
+	size_t i = 1;
+	while (i < n && !fn(ctx, v[i], v[i - 1]))
+		i++;
+	if (i < n)
+		ss_sort_gnu(v, n, fn, ctx);
+}

@@ -23,5 +23,7 @@ typedef bool ss_less_fn(const void *ctx, uint32_t a, uint32_t b);
 
 /* Allocates nothing; O(n log n). */
 void ss_sort_gnu(uint32_t *v, size_t n, ss_less_fn *less, const void *ctx);
+/* The same, after one look whether it is needed. */
+void ss_sort_numbers(uint32_t *v, size_t n, ss_less_fn *less, const void *ctx);
 
 #endif

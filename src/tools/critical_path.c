@@ -63,11 +63,13 @@ static double frac(int64_t part, const struct ss_path_step *st)
 	return (double)part / (double)(st->end_ps - st->begin_ps);
 }
 
-static void add_categories(struct ss_table *t, const struct ss_path *p, const struct ss_path_step *st)
+static void add_categories(struct ss_table *t, const struct ss_cluster *c, const struct ss_path *p, const struct ss_path_step *st)
 {
 	int64_t sum[SS_PATH_CATEGORIES] = { 0 };
-	for (size_t i = st->first; i < st->first + st->n; i++)
-		sum[p->segments.v[i].category] += p->segments.v[i].end_ps - p->segments.v[i].begin_ps;
+	for (size_t k = 0; k < st->n; k++) {
+		struct ss_path_segment s = ss_path_segment(c, p, st, k);
+		sum[s.category] += s.end_ps - s.begin_ps;
+	}
 	for (unsigned k = 0; k < SS_PATH_CATEGORIES; k++) {
 		if (!sum[k])
 			continue;
@@ -148,8 +150,8 @@ static bool fill_shares(struct ss_result *out, const struct ss_cluster *c, const
 	for (size_t i = 0; v && t && i < p->steps.n; i++) {
 		const struct ss_path_step *st = &p->steps.v[i];
 		for (size_t k = 0; k < st->n; k++) {
-			const struct ss_path_segment *s = &p->segments.v[st->first + k];
-			v[k] = (struct share){ hosts ? host_name(c, s) : ss_path_op(p, s), s->end_ps - s->begin_ps };
+			struct ss_path_segment s = ss_path_segment(c, p, st, k);
+			v[k] = (struct share){ hosts ? host_name(c, &s) : ss_path_op(p, &s), s.end_ps - s.begin_ps };
 		}
 		left_out += add_shares(t, st, v, st->n, most, out, !hosts);
 	}
@@ -165,7 +167,7 @@ static bool fill_sums(struct ss_result *out, const struct ss_cluster *c, const s
 {
 	struct ss_table *t = ss_result_table(out, "categories", "Categories", category_cols, SS_COUNT(category_cols));
 	for (size_t i = 0; t && i < p->steps.n; i++)
-		add_categories(t, p, &p->steps.v[i]);
+		add_categories(t, c, p, &p->steps.v[i]);
 	return t && fill_shares(out, c, p, ss_result_table(out, "ops", "Operations", op_cols, SS_COUNT(op_cols)), false) &&
 	       fill_shares(out, c, p, ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols)), true);
 }
@@ -179,15 +181,15 @@ static bool fill_segments(struct ss_result *out, const struct ss_cluster *c, con
 			       ss_arena_printf(out->arena, "the last %u of %zu segments of step %lld are listed", MOST_ROWS, n,
 					       (long long)st->step));
 	for (size_t k = n - least; t && k-- > 0;) {
-		const struct ss_path_segment *s = &p->segments.v[st->first + k];
-		struct ss_str host = ss_arena_str(out->arena, host_name(c, s)), op = ss_arena_str(out->arena, ss_path_op(p, s));
+		struct ss_path_segment s = ss_path_segment(c, p, st, k);
+		struct ss_str host = ss_arena_str(out->arena, host_name(c, &s)), op = ss_arena_str(out->arena, ss_path_op(p, &s));
 		ss_table_row(t);
 		ss_set_str(t, SEG_HOST, host);
-		ss_set_i64(t, SEG_DEVICE, s->device);
+		ss_set_i64(t, SEG_DEVICE, s.device);
 		ss_set_str(t, SEG_OP, op);
-		ss_set_str(t, SEG_CATEGORY, ss_str_from(ss_path_category_name((enum ss_path_category)s->category)));
-		ss_set_f64(t, SEG_BEGIN, ss_ps_us(s->begin_ps));
-		ss_set_f64(t, SEG_END, ss_ps_us(s->end_ps));
+		ss_set_str(t, SEG_CATEGORY, ss_str_from(ss_path_category_name((enum ss_path_category)s.category)));
+		ss_set_f64(t, SEG_BEGIN, ss_ps_us(s.begin_ps));
+		ss_set_f64(t, SEG_END, ss_ps_us(s.end_ps));
 	}
 	return t;
 }

@@ -206,13 +206,13 @@ static uint32_t device_of(const struct joining *j, uint32_t host, int32_t ordina
 static bool draw_step(struct joining *j, const struct ss_path *p, const struct ss_path_step *st, size_t *left)
 {
 	uint32_t after = SS_NONE;
-	for (size_t i = st->first; i < st->first + st->n && *left; i++) {
-		const struct ss_path_segment *s = &p->segments.v[i];
-		uint32_t device = s->device < 0 ? SS_NONE : device_of(j, s->host, s->device);
-		if (device == SS_NONE || (s->category != SS_PATH_COMPUTE && s->category != SS_PATH_COPY))
+	for (size_t k = 0; k < st->n && *left; k++) {
+		struct ss_path_segment s = ss_path_segment(j->c, p, st, k);
+		uint32_t device = s.device < 0 ? SS_NONE : device_of(j, s.host, s.device);
+		if (device == SS_NONE || (s.category != SS_PATH_COMPUTE && s.category != SS_PATH_COPY))
 			continue;
 		--*left;
-		uint32_t slice = find_slice(j, device, s->begin_ps, ss_path_op(p, s), SS_COMM_NONE);
+		uint32_t slice = find_slice(j, device, s.begin_ps, ss_path_op(p, &s), SS_COMM_NONE);
 		if (slice == SS_NONE)
 			continue;
 		if (after != SS_NONE && !add_arrow(j, slice, after))
@@ -233,7 +233,8 @@ bool ss_timeline_draw_path(struct ss_timeline *tl, struct ss_model *m, const str
 		return false;
 	for (size_t i = 0; i < p->steps.n; i++) {
 		const struct ss_path_step *st = &p->steps.v[i];
-		uint32_t last = st->n ? device_of(&j, p->segments.v[st->first].host, p->segments.v[st->first].device) : SS_NONE;
+		struct ss_path_segment end = st->n ? ss_path_segment(j.c, p, st, 0) : (struct ss_path_segment){ .device = -1 };
+		uint32_t last = st->n ? device_of(&j, end.host, end.device) : SS_NONE;
 		if (last != SS_NONE && (shown_ps(&j, last, st->begin_ps) > (int64_t)tl->to_ps ||
 					shown_ps(&j, last, st->end_ps) < (int64_t)tl->from_ps))
 			continue;

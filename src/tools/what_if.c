@@ -34,14 +34,16 @@ static const struct ss_param params[] = {
 extern const struct ss_tool ss_tool_what_if;
 
 /* The operation that takes most of the critical paths. */
-static bool longest_op(const struct ss_path *p, struct ss_str *op, struct ss_err *err)
+static bool longest_op(const struct ss_cluster *c, const struct ss_path *p, struct ss_str *op, struct ss_err *err)
 {
 	int64_t best = 0, *sum = calloc((size_t)p->names.n + 1, sizeof(*sum));
 	if (!sum)
 		return ss_fail_mem(err);
-	for (size_t i = 0; i < p->segments.n; i++)
-		if (p->segments.v[i].category == SS_PATH_COMPUTE)
-			sum[p->segments.v[i].op] += p->segments.v[i].end_ps - p->segments.v[i].begin_ps;
+	for (size_t i = 0; i < p->steps.n; i++)
+		for (size_t k = 0; k < p->steps.v[i].n; k++) {
+			struct ss_path_segment s = ss_path_segment(c, p, &p->steps.v[i], k);
+			sum[s.op] += s.category == SS_PATH_COMPUTE ? s.end_ps - s.begin_ps : 0;
+		}
 	*op = SS_STR("");
 	for (uint32_t i = 0; i < p->names.n; i++)
 		if (sum[i] > best) {
@@ -129,7 +131,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	struct asked a = { .op = ss_request_param(q, &ss_tool_what_if, "op"),
 			   .host = ss_request_param(q, &ss_tool_what_if, "target_host") };
 	const struct ss_path *p = c && !a.op.n ? ss_model_path(q->model, err) : NULL;
-	if (!c || (!a.op.n && !(p && longest_op(p, &a.op, err))))
+	if (!c || (!a.op.n && !(p && longest_op(c, p, &a.op, err))))
 		return false;
 	if (!a.host.n) {
 		struct ss_straggler_verdict v;

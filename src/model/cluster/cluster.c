@@ -11,7 +11,7 @@
 /*
  * Unpacked skeletons that are held at a time, by what they take; of parts that are looked at once.
  */
-#define OPEN_BYTES ((uint64_t)32 << 20)
+#define OPEN_BYTES ((uint64_t)128 << 20)
 #define OPEN_BYTES_ONCE ((uint64_t)4 << 20)
 
 const char *ss_host_state_name(enum ss_host_state state)
@@ -189,6 +189,11 @@ const struct ss_skeleton *ss_cluster_part(struct ss_cluster *c, uint32_t part, s
 const struct ss_skeleton *ss_cluster_part_once(struct ss_cluster *c, uint32_t part, struct ss_err *err)
 {
 	return open_part(c, part, OPEN_BYTES_ONCE, err);
+}
+
+void ss_cluster_rest(struct ss_cluster *c)
+{
+	make_room(c, NULL, OPEN_BYTES_ONCE);
 }
 
 /* ---- the whole ---- */

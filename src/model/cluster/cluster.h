@@ -193,6 +193,8 @@ static inline void ss_cluster_unlock(struct ss_cluster *c)
 const struct ss_skeleton *ss_cluster_part(struct ss_cluster *c, uint32_t part, struct ss_err *err);
 /* The same for who goes through all parts once, and needs none of them again. */
 const struct ss_skeleton *ss_cluster_part_once(struct ss_cluster *c, uint32_t part, struct ss_err *err);
+/* Who held the lock needs none of them any more: what takes much memory is let go of. */
+void ss_cluster_rest(struct ss_cluster *c);
 /* One of the caller's own, without the lock; ss_skeleton_free lets it go. */
 bool ss_cluster_unpack(const struct ss_cluster *c, uint32_t part, struct ss_skeleton *s, struct ss_err *err);
 static inline const struct ss_skel_device *ss_cluster_device(const struct ss_skeleton *s, const struct ss_cluster_device *d)

@@ -2,13 +2,14 @@
 #include "model/cluster/critical_path.h"
 
 #include "base/bisect.h"
+#include "base/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define NEAR_PS INT64_C(300000)	/* times this close are one moment, whatever clocks say */
 #define MOST_STILL 64		/* moves that lead no further back: then something is wrong, and the rest is idle */
-#define MOST_BYTES ((uint64_t)128 << 20)
+#define MOST_BYTES ((uint64_t)32 << 20)
 
 const char *ss_path_category_name(enum ss_path_category category)
 {
@@ -26,16 +27,22 @@ struct ending {
 	enum ss_skel_host_class host_class;
 };
 
-/* What ends on a device, or on all threads of a part, by end. */
+/*
+ * What ends on a device, or on all threads of a part, by end: numbers of the part's spans and
+ * collectives, or of its events. Good until another part is looked at.
+ */
 struct track {
-	struct ending *v;
-	size_t n;
+	const uint32_t *order;
+	uint32_t n;
+	const struct ss_skel_device *device; /* NULL: the host's events */
+	const struct ss_skeleton *part;
+	uint32_t first_member;
 };
 
 struct walking {
 	struct ss_cluster *c;
 	struct ss_path *p;
-	struct track *devices, *parts;
+	uint32_t **devices, **parts; /* orders of tracks */
 	uint64_t bytes;
 	/* Where the walk stands. */
 	uint32_t device;
@@ -46,101 +53,104 @@ struct walking {
 
 /* ---- tracks, made when the walk comes by ---- */
 
-static int by_end(const void *a, const void *b)
+static struct ending ending_of(const struct track *t, uint32_t k)
 {
-	const struct ending *x = a, *y = b;
-	if (x->end_ps != y->end_ps)
-		return x->end_ps < y->end_ps ? -1 : 1;
-	return x->begin_ps < y->begin_ps ? -1 : x->begin_ps > y->begin_ps;
+	if (!t->device) {
+		const struct ss_skel_host_event *e = &t->part->events.v[k];
+		return (struct ending){ .begin_ps = e->begin_ps, .end_ps = e->end_ps, .member = UINT32_MAX, .thread = e->thread,
+					.host_class = e->cls };
+	}
+	if (k < t->device->spans.n) {
+		const struct ss_skel_span *v = &t->device->spans.v[k];
+		return (struct ending){ .begin_ps = v->begin_ps, .end_ps = v->end_ps, .op = v->op, .launch = v->launch,
+					.member = UINT32_MAX };
+	}
+	k -= (uint32_t)t->device->spans.n;
+	const struct ss_skel_comm *v = &t->device->comms.v[k];
+	return (struct ending){ .begin_ps = v->begin_ps, .end_ps = v->end_ps, .op = v->op, .launch = v->launch,
+				.member = t->first_member + k };
 }
 
-static void forget_tracks(struct walking *w)
+static inline struct ending ending_at(const struct track *t, size_t i)
+{
+	return ending_of(t, t->order[i]);
+}
+
+static bool ends_before(const void *track, uint32_t a, uint32_t b)
+{
+	struct ending x = ending_of(track, a), y = ending_of(track, b);
+	if (x.end_ps != y.end_ps)
+		return x.end_ps < y.end_ps;
+	return x.begin_ps != y.begin_ps ? x.begin_ps < y.begin_ps : a < b;
+}
+
+/* All but those of one part, which the walk is looking at. */
+static void forget_tracks(struct walking *w, uint32_t keep)
 {
 	for (size_t i = 0; i < w->c->devices.n; i++) {
-		free(w->devices[i].v);
-		w->devices[i] = (struct track){ .n = 0 };
+		if (w->c->devices.v[i].part == keep)
+			continue;
+		free(w->devices[i]);
+		w->devices[i] = NULL;
 	}
 	for (size_t i = 0; i < w->c->nparts; i++) {
-		free(w->parts[i].v);
-		w->parts[i] = (struct track){ .n = 0 };
+		if (i == keep)
+			continue;
+		free(w->parts[i]);
+		w->parts[i] = NULL;
 	}
 	w->bytes = 0;
 }
 
-static bool new_track(struct walking *w, struct track *t, size_t n)
+static bool order_track(struct walking *w, struct track *t, uint32_t part, uint32_t **order, struct ss_err *err)
 {
-	if (w->bytes > MOST_BYTES)
-		forget_tracks(w);
-	t->v = calloc(n + 1, sizeof(*t->v));
-	w->bytes += (n + 1) * sizeof(*t->v);
-	return t->v;
+	if (!*order) {
+		if (w->bytes > MOST_BYTES)
+			forget_tracks(w, part);
+		*order = malloc(((size_t)t->n + 1) * sizeof(**order));
+		if (!*order)
+			return ss_fail_mem(err);
+		w->bytes += ((size_t)t->n + 1) * sizeof(**order);
+		for (uint32_t i = 0; i < t->n; i++)
+			(*order)[i] = i;
+		ss_sort_numbers(*order, t->n, ends_before, t);
+	}
+	t->order = *order;
+	return true;
 }
 
-static const struct track *device_track(struct walking *w, uint32_t device, struct ss_err *err)
+static bool device_track(struct walking *w, uint32_t device, struct track *t, struct ss_err *err)
 {
-	struct track *t = &w->devices[device];
-	if (t->v)
-		return t;
 	const struct ss_cluster_device *cd = &w->c->devices.v[device];
-	const struct ss_skeleton *s = ss_cluster_part(w->c, cd->part, err);
-	if (!s)
-		return NULL;
-	const struct ss_skel_device *d = ss_cluster_device(s, cd);
-	if (!new_track(w, t, d->spans.n + d->comms.n)) {
-		ss_fail_mem(err);
-		return NULL;
-	}
-	for (size_t i = 0; i < d->spans.n; i++) {
-		const struct ss_skel_span *v = &d->spans.v[i];
-		t->v[t->n++] = (struct ending){ .begin_ps = v->begin_ps, .end_ps = v->end_ps, .op = v->op, .launch = v->launch,
-						.member = UINT32_MAX };
-	}
-	for (size_t i = 0; i < d->comms.n; i++) {
-		const struct ss_skel_comm *v = &d->comms.v[i];
-		t->v[t->n++] = (struct ending){ .begin_ps = v->begin_ps, .end_ps = v->end_ps, .op = v->op, .launch = v->launch,
-						.member = cd->first_member + (uint32_t)i };
-	}
-	if (t->n)
-		qsort(t->v, t->n, sizeof(*t->v), by_end);
-	return t;
+	*t = (struct track){ .part = ss_cluster_part(w->c, cd->part, err), .first_member = cd->first_member };
+	if (!t->part)
+		return false;
+	t->device = ss_cluster_device(t->part, cd);
+	t->n = (uint32_t)(t->device->spans.n + t->device->comms.n);
+	return order_track(w, t, cd->part, &w->devices[device], err);
 }
 
-static const struct track *host_track(struct walking *w, uint32_t part, struct ss_err *err)
+static bool host_track(struct walking *w, uint32_t part, struct track *t, struct ss_err *err)
 {
-	struct track *t = &w->parts[part];
-	if (t->v)
-		return t;
-	const struct ss_skeleton *s = ss_cluster_part(w->c, part, err);
-	if (!s)
-		return NULL;
-	if (!new_track(w, t, s->events.n)) {
-		ss_fail_mem(err);
-		return NULL;
-	}
-	for (size_t i = 0; i < s->events.n; i++) {
-		const struct ss_skel_host_event *e = &s->events.v[i];
-		t->v[t->n++] = (struct ending){ .begin_ps = e->begin_ps,
-						.end_ps = e->end_ps,
-						.member = UINT32_MAX,
-						.thread = e->thread,
-						.host_class = e->cls };
-	}
-	if (t->n)
-		qsort(t->v, t->n, sizeof(*t->v), by_end);
-	return t;
+	*t = (struct track){ .part = ss_cluster_part(w->c, part, err) };
+	if (!t->part)
+		return false;
+	t->n = (uint32_t)t->part->events.n;
+	return order_track(w, t, part, &w->parts[part], err);
 }
 
 /* How many end at or before a moment. */
 static size_t ended_by(const struct track *t, int64_t at_ps)
 {
 	size_t lo = 0, hi = t->n;
-	SS_BISECT(lo, hi, mid, t->v[mid].end_ps <= at_ps);
+	SS_BISECT(lo, hi, mid, ending_at(t, mid).end_ps <= at_ps);
 	return lo;
 }
 
 /* ---- segments ---- */
 
-static bool add(struct walking *w, uint32_t host, int32_t device, enum ss_path_category category, struct ss_str op, int64_t begin,
+/* `end` is where the segment before it began. */
+static bool add(struct walking *w, uint32_t where, enum ss_path_category category, struct ss_str op, int64_t begin,
 		int64_t end)
 {
 	struct ss_path *p = w->p;
@@ -152,8 +162,8 @@ static bool add(struct walking *w, uint32_t host, int32_t device, enum ss_path_c
 		struct ss_str copy = ss_arena_str(&p->arena, op);
 		k = copy.p ? ss_strmap_add(&p->names, copy) : SS_NONE;
 	}
-	struct ss_path_segment s = { host, device, k & (SS_PATH_OPS - 1), category & 7u, begin, end };
-	return k < SS_PATH_OPS && ss_vec_push(&p->segments, s);
+	struct ss_path_point s = { begin, k & (SS_PATH_OPS - 1), category & 7u, where };
+	return k < SS_PATH_OPS && ss_vec_push(&p->points, s);
 }
 
 static int64_t closeness(const struct walking *w)
@@ -174,25 +184,26 @@ static bool ends_here(const struct walking *w, const struct ending *e)
 }
 
 /*
- * The nearest end to where the walk stands, collectives before the done that waited for them; NULL:
+ * The nearest end to where the walk stands, collectives before the done that waited for them. False:
  * none is near.
  */
-static const struct ending *nearest(const struct walking *w, const struct track *t, int64_t near)
+static bool nearest(const struct walking *w, const struct track *t, int64_t near, struct ending *best)
 {
-	const struct ending *best = NULL;
 	int64_t best_away = near + 1;
-	for (size_t i = ended_by(t, w->t + near); i-- > 0 && t->v[i].end_ps >= w->t - near;) {
-		const struct ending *e = &t->v[i];
-		int64_t away = llabs(e->end_ps - w->t);
+	for (size_t i = ended_by(t, w->t + near); i-- > 0;) {
+		struct ending e = ending_at(t, i);
+		int64_t away = llabs(e.end_ps - w->t);
+		if (e.end_ps < w->t - near)
+			break;
 		/* What has no length leads nowhere. */
-		if (e->begin_ps >= w->t || !ends_here(w, e))
+		if (e.begin_ps >= w->t || !ends_here(w, &e))
 			continue;
-		if (away < best_away || (away == best_away && e->member != UINT32_MAX && w->c->members.v[e->member].async)) {
-			best = e;
+		if (away < best_away || (away == best_away && e.member != UINT32_MAX && w->c->members.v[e.member].async)) {
+			*best = e;
 			best_away = away;
 		}
 	}
-	return best;
+	return best_away <= near;
 }
 
 /* Through a collective: the transfer, and on to who came last, or to the source. */
@@ -213,7 +224,7 @@ static bool through_collective(struct walking *w, const struct ending *e, struct
 		to = to == UINT32_MAX ? w->device : to;
 	}
 	meets = meets < w->t ? meets : w->t;
-	bool ok = add(w, SS_NO_HOST, -1, SS_PATH_TRANSFER, name, meets, w->t);
+	bool ok = add(w, SS_PATH_NETWORK, SS_PATH_TRANSFER, name, meets, w->t);
 	w->t = meets;
 	w->device = to;
 	return ok;
@@ -225,70 +236,68 @@ static bool through_operation(struct walking *w, const struct ending *e, const s
 							    [SS_SPAN_COPY] = SS_PATH_COPY,
 							    [SS_SPAN_COMM] = SS_PATH_TRANSFER,
 							    [SS_SPAN_COLLECTIVE] = SS_PATH_TRANSFER };
-	const struct ss_cluster_device *d = &w->c->devices.v[w->device];
-	bool ok = add(w, d->host, d->ordinal, categories[op->cls], op->name, e->begin_ps, w->t);
+	bool ok = add(w, w->device, categories[op->cls], op->name, e->begin_ps, w->t);
 	w->t = e->begin_ps;
 	return ok;
 }
 
 /*
- * The launch of what begins where the walk stands, or else the last host event that ended in the
- * gap.
+ * The thread of the launch of what begins where the walk stands, or else of the last host event that
+ * ended in the gap. False: there is none.
  */
-static const struct ending *event_in_gap(struct walking *w, const struct track *device, const struct track *host, int64_t gap_begin,
-					 int64_t near, const struct ss_skeleton *s)
+static bool thread_in_gap(const struct walking *w, const struct track *device, const struct track *host, int64_t gap_begin,
+			  int64_t near, uint32_t *thread)
 {
 	const struct ss_skel_host_event *launch = NULL;
-	for (size_t i = ended_by(device, w->t); i < device->n && i < ended_by(device, w->t) + 64 && !launch; i++)
-		if (llabs(device->v[i].begin_ps - w->t) <= near && device->v[i].launch != SS_NO_LAUNCH)
-			launch = &s->events.v[device->v[i].launch];
-	for (size_t i = ended_by(host, w->t + near); i-- > 0 && host->v[i].end_ps > gap_begin;)
-		if (!launch || host->v[i].thread == launch->thread)
-			return &host->v[i];
-	return NULL;
+	size_t first = ended_by(device, w->t);
+	for (size_t i = first; i < device->n && i < first + 64 && !launch; i++) {
+		struct ending e = ending_at(device, i);
+		if (llabs(e.begin_ps - w->t) <= near && e.launch != SS_NO_LAUNCH)
+			launch = &device->part->events.v[e.launch];
+	}
+	for (size_t i = ended_by(host, w->t + near); i-- > 0;) {
+		struct ending e = ending_at(host, i);
+		if (e.end_ps <= gap_begin)
+			break;
+		*thread = e.thread;
+		if (!launch || e.thread == launch->thread)
+			return true;
+	}
+	return false;
 }
 
 static bool through_gap(struct walking *w, const struct track *t, int64_t near, struct ss_err *err)
 {
-	const struct ss_cluster_device *d = &w->c->devices.v[w->device];
-	size_t before = ended_by(t, w->t - 1);
-	while (before && (!ends_here(w, &t->v[before - 1]) || t->v[before - 1].begin_ps >= w->t))
-		before--;
-	int64_t begin = before ? t->v[before - 1].end_ps : w->stop;
-	const struct track *host = host_track(w, d->part, err);
-	const struct ss_skeleton *s = host ? ss_cluster_part(w->c, d->part, err) : NULL;
-	if (!s)
+	struct track host;
+	struct ending last = { .end_ps = w->stop };
+	for (size_t before = ended_by(t, w->t - 1); before-- > 0;) {
+		struct ending e = ending_at(t, before);
+		if (!ends_here(w, &e) || e.begin_ps >= w->t)
+			continue;
+		last = e;
+		break;
+	}
+	if (!host_track(w, w->c->devices.v[w->device].part, &host, err))
 		return false;
-	/* Tracks may have been let go of to make room. */
-	t = device_track(w, w->device, err);
-	host = t ? host_track(w, d->part, err) : NULL;
-	if (!host)
-		return false;
-	const struct ending *e = event_in_gap(w, t, host, begin, near, s);
-	if (e) {
+	if (thread_in_gap(w, t, &host, last.end_ps, near, &w->thread)) {
 		w->on_host = true;
-		w->thread = e->thread;
 		return true;
 	}
-	bool ok = add(w, d->host, d->ordinal, SS_PATH_IDLE, SS_STR("idle"), begin, w->t);
-	w->t = begin;
+	bool ok = add(w, w->device, SS_PATH_IDLE, SS_STR("idle"), last.end_ps, w->t);
+	w->t = last.end_ps;
 	return ok || ss_fail_mem(err);
 }
 
 static bool move_on_device(struct walking *w, struct ss_err *err)
 {
-	const struct track *t = device_track(w, w->device, err);
+	struct track t;
+	struct ending at = { .member = UINT32_MAX };
 	int64_t near = closeness(w);
-	if (!t)
+	if (!device_track(w, w->device, &t, err))
 		return false;
-	const struct ending *e = nearest(w, t, near);
-	if (!e)
-		return through_gap(w, t, near, err);
-	struct ending at = *e;
-	const struct ss_skeleton *s = ss_cluster_part(w->c, w->c->devices.v[w->device].part, err);
-	if (!s)
-		return false;
-	const struct ss_skel_op *op = &s->ops.v[at.op];
+	if (!nearest(w, &t, near, &at))
+		return through_gap(w, &t, near, err);
+	const struct ss_skel_op *op = &t.part->ops.v[at.op];
 	bool ok = at.member != UINT32_MAX ? through_collective(w, &at, op->name) : through_operation(w, &at, op);
 	return ok || ss_fail_mem(err);
 }
@@ -305,17 +314,16 @@ static bool waited_for(struct walking *w, int64_t at, int64_t near, uint32_t *de
 	for (uint32_t d = h->first_device; d < h->first_device + h->ndevices; d++) {
 		if (w->c->devices.v[d].part != part)
 			continue;
-		const struct track *t = device_track(w, d, err);
-		if (!t)
+		struct track t;
+		if (!device_track(w, d, &t, err))
 			return false;
-		size_t n = ended_by(t, at + near);
-		if (n && llabs(t->v[n - 1].end_ps - at) < best) {
-			best = llabs(t->v[n - 1].end_ps - at);
-			*device = d;
-		}
-		if (n > 1 && llabs(t->v[n - 2].end_ps - at) < best) {
-			best = llabs(t->v[n - 2].end_ps - at);
-			*device = d;
+		size_t n = ended_by(&t, at + near);
+		for (size_t i = n; i-- > 0 && i + 2 >= n;) {
+			int64_t away = llabs(ending_at(&t, i).end_ps - at);
+			if (away < best) {
+				best = away;
+				*device = d;
+			}
 		}
 	}
 	return true;
@@ -324,21 +332,23 @@ static bool waited_for(struct walking *w, int64_t at, int64_t near, uint32_t *de
 static bool move_on_host(struct walking *w, struct ss_err *err)
 {
 	const struct ss_cluster_device *d = &w->c->devices.v[w->device];
-	const struct track *t = host_track(w, d->part, err);
+	uint32_t host = SS_PATH_ON_HOST | d->host;
 	int64_t near = closeness(w);
-	if (!t)
+	struct track t;
+	struct ending at = { 0 };
+	bool found = false;
+	if (!host_track(w, d->part, &t, err))
 		return false;
-	const struct ending *e = NULL;
-	for (size_t i = ended_by(t, w->t + near); i-- > 0 && !e;)
-		if (t->v[i].thread == w->thread && t->v[i].begin_ps < w->t)
-			e = &t->v[i];
-	if (!e) {
+	for (size_t i = ended_by(&t, w->t + near); i-- > 0 && !found;) {
+		at = ending_at(&t, i);
+		found = at.thread == w->thread && at.begin_ps < w->t;
+	}
+	if (!found) {
 		int64_t until = w->t;
 		w->t = w->stop;
-		return add(w, d->host, -1, SS_PATH_HOST, SS_STR("host"), w->stop, until) || ss_fail_mem(err);
+		return add(w, host, SS_PATH_HOST, SS_STR("host"), w->stop, until) || ss_fail_mem(err);
 	}
-	struct ending at = *e;
-	if (at.end_ps < w->t && !add(w, d->host, -1, SS_PATH_HOST, SS_STR("host"), at.end_ps, w->t))
+	if (at.end_ps < w->t && !add(w, host, SS_PATH_HOST, SS_STR("host"), at.end_ps, w->t))
 		return ss_fail_mem(err);
 	w->t = at.end_ps < w->t ? at.end_ps : w->t;
 	if (w->t <= w->stop)
@@ -355,7 +365,7 @@ static bool move_on_host(struct walking *w, struct ss_err *err)
 	}
 	bool input = at.host_class == SS_HOST_INPUT_EVENT;
 	struct ss_str op = input ? SS_STR("input") : at.host_class == SS_HOST_LAUNCH_EVENT ? SS_STR("launch") : SS_STR("host");
-	bool ok = add(w, d->host, -1, input ? SS_PATH_INPUT : SS_PATH_HOST, op, at.begin_ps, w->t);
+	bool ok = add(w, host, input ? SS_PATH_INPUT : SS_PATH_HOST, op, at.begin_ps, w->t);
 	w->t = at.begin_ps;
 	return ok || ss_fail_mem(err);
 }
@@ -379,7 +389,7 @@ static int by_step(const void *a, const void *b)
 
 static bool walk_step(struct walking *w, const struct step_end *last, int64_t stop, struct ss_err *err)
 {
-	struct ss_path_step st = { .step = last->step, .begin_ps = stop, .end_ps = last->end_ps, .first = w->p->segments.n };
+	struct ss_path_step st = { .step = last->step, .begin_ps = stop, .end_ps = last->end_ps, .first = w->p->points.n };
 	unsigned still = 0;
 	w->device = last->device;
 	w->t = last->end_ps;
@@ -392,12 +402,11 @@ static bool walk_step(struct walking *w, const struct step_end *last, int64_t st
 		still = w->t < before ? 0 : still + 1;
 		if (still < MOST_STILL)
 			continue;
-		const struct ss_cluster_device *d = &w->c->devices.v[w->device];
-		if (!add(w, d->host, d->ordinal, SS_PATH_IDLE, SS_STR("idle"), stop, w->t))
+		if (!add(w, w->device, SS_PATH_IDLE, SS_STR("idle"), stop, w->t))
 			return ss_fail_mem(err);
 		break;
 	}
-	st.n = w->p->segments.n - st.first;
+	st.n = w->p->points.n - st.first;
 	return ss_vec_push(&w->p->steps, st) || ss_fail_mem(err);
 }
 
@@ -429,10 +438,11 @@ static bool find_paths(struct ss_path *p, struct ss_cluster *c, struct ss_err *e
 		if (ss_cluster_follows(c, ends[i].step, ends[i - 1].step) && ends[i].end_ps > ends[i - 1].end_ps)
 			ok = walk_step(&w, &ends[i], ends[i - 1].end_ps, err);
 	if (w.devices && w.parts)
-		forget_tracks(&w);
+		forget_tracks(&w, UINT32_MAX);
 	free(w.devices);
 	free(w.parts);
 	free(ends);
+	ss_cluster_rest(c);
 	return ok;
 }
 
@@ -440,7 +450,7 @@ static void release(void *data)
 {
 	struct ss_path *p = data;
 	ss_vec_free(&p->steps);
-	ss_vec_free(&p->segments);
+	ss_vec_free(&p->points);
 	ss_strmap_free(&p->names);
 	ss_arena_release(&p->arena);
 	free(p);

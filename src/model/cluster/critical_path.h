@@ -20,24 +20,34 @@ enum ss_path_category {
 };
 const char *ss_path_category_name(enum ss_path_category category);
 
+/* A segment as it is held: there are as many as operations. It ends where the one before it begins. */
+struct ss_path_point {
+	int64_t begin_ps;
+	uint32_t op : 29;	/* its number */
+	uint32_t category : 3;	/* enum ss_path_category */
+	uint32_t where;		/* index of the device; SS_PATH_ON_HOST and the host's; SS_PATH_NETWORK */
+};
+#define SS_PATH_ON_HOST UINT32_C(0x80000000)
+#define SS_PATH_NETWORK UINT32_MAX
+
 struct ss_path_segment {
 	uint32_t host;		/* SS_NO_HOST: on the network */
 	int32_t device;		/* its ordinal, -1: none */
-	uint32_t op : 29;	/* its number: ss_path_op */
-	uint32_t category : 3;	/* enum ss_path_category */
+	uint32_t op;		/* its number: ss_path_op */
+	enum ss_path_category category;
 	int64_t begin_ps, end_ps;
 };
 
 struct ss_path_step {
 	int64_t step, begin_ps, end_ps;
-	size_t first, n;	/* of segments, the last of the step first */
+	size_t first, n;	/* of points, the last of the step first: together they are as long as the step */
 };
 
 #define SS_PATH_OPS (UINT32_C(1) << 29)
 
 struct ss_path {
 	SS_VEC(struct ss_path_step) steps;
-	SS_VEC(struct ss_path_segment) segments;
+	SS_VEC(struct ss_path_point) points;
 	struct ss_strmap names;
 	struct ss_arena arena;	/* of names */
 };
@@ -46,6 +56,26 @@ struct ss_path {
 static inline struct ss_str ss_path_op(const struct ss_path *p, const struct ss_path_segment *s)
 {
 	return p->names.keys[s->op];
+}
+
+/* The segment of a step with this number, from its end. */
+static inline struct ss_path_segment ss_path_segment(const struct ss_cluster *c, const struct ss_path *p,
+						     const struct ss_path_step *st, size_t k)
+{
+	const struct ss_path_point *at = &p->points.v[st->first + k];
+	struct ss_path_segment s = { .host = SS_NO_HOST,
+				     .device = -1,
+				     .op = at->op,
+				     .category = (enum ss_path_category)at->category,
+				     .begin_ps = at->begin_ps,
+				     .end_ps = k ? at[-1].begin_ps : st->end_ps };
+	if (at->where < SS_PATH_ON_HOST) {
+		s.host = c->devices.v[at->where].host;
+		s.device = c->devices.v[at->where].ordinal;
+	} else if (at->where != SS_PATH_NETWORK) {
+		s.host = at->where - SS_PATH_ON_HOST;
+	}
+	return s;
 }
 
 /* Of all steps that have a predecessor; takes the cluster's lock. NULL on failure. */
