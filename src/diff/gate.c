@@ -110,7 +110,8 @@ static bool add_limit(struct ss_gate *g, struct ss_str text, struct ss_err *err)
 	size_t at = ss_str_find(text, SS_STR("=+"));
 	if (at == SS_NPOS || !at || !read_number(ss_str_sub(text, at + 2, text.n), &l))
 		return is_zero_limit(text, at) ? ss_fail(err, SS_EINVAL,
-							 "'" SS_FMT "': a limit must be above 0: two measured times are never equal, and "
+							 "'" SS_FMT "': a limit must be above 0: two measured times are "
+							 "never equal, and "
 							 "peak_memory=+1B fails on more than one byte",
 							 SS_ARG(text))
 					       : ss_fail(err, SS_EINVAL,

@@ -61,7 +61,8 @@ struct ss_str ss_clocks_words(const struct ss_cluster *c, struct ss_arena *arena
 	else
 		done = SS_STR("No clock can be aligned: no collective links the hosts.");
 	if (o.nunknown && o.nknown > 1)
-		rest = ss_arena_printf(arena, " No collective links %zu of them to the others: these keep their own clocks.", o.nunknown);
+		rest = ss_arena_printf(arena,
+				       " No collective links %zu of them to the others: these keep their own clocks.", o.nunknown);
 	return ss_arena_printf(arena, SS_FMT SS_FMT, SS_ARG(done), SS_ARG(rest));
 }
 

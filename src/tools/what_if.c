@@ -109,8 +109,8 @@ static bool fill(struct ss_result *out, struct ss_what_if *g, const struct asked
 	add_row(t, ss_scenario_name(SS_AS_RECORDED), SS_STR(""), now, then);
 	if (!(fabs(then / now - 1) <= AGREES_FRAC)) {
 		struct ss_str text = ss_arena_printf(out->arena,
-						     "the replay without changes takes %.1f us per step instead of %.1f: it is off by "
-						     "more than 1 %%, so no gain is given",
+						     "the replay without changes takes %.1f us per step instead of %.1f: it is off "
+						     "by more than 1 %%, so no gain is given",
 						     then, now);
 		ss_result_note(out, SS_WARNING, text);
 		return true;

@@ -80,7 +80,7 @@ def layouts(scratch):
         ('gzip, cut short', {host + '.gz': gzip.compress(whole)[:-200]}, '', 'compressed file is damaged'),
         ('gzip in gzip in gzip', {host + '.gz': gzip.compress(gzip.compress(gzip.compress(whole)))}, '', 'compressed more than twice'),
         ('gzip of nothing', {host + '.gz': gzip.compress(b'')}, '', 'is empty'),
-        ('riegeli, cut short', {RUN + 'h.xplane.riegeli': riegeli[:-900]}, '', 'cut short, or still being written'),
+        ('riegeli, cut short', {RUN + 'h.xplane.riegeli': riegeli[:-900]}, '', 'truncated, or still being written'),
         ('riegeli, a flipped bit', {RUN + 'h.xplane.riegeli': riegeli[:500] + b'\0\1\2' + riegeli[503:]}, '', 'chunks are damaged'),
         # names and places
         ('wrong suffix', {RUN + 'host0.pb': whole}, '', 'does not end in .xplane.pb'),

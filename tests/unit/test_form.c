@@ -245,7 +245,7 @@ static void a_cut_trace_shows_what_is_whole(void **state)
 	assert_ok(ss_host_load(&h, &err));
 	assert_int_equal(line_of(&h, "/host:CPU", "main")->ev.n, 1);
 	assert_int_equal(h.x.nnotes, 1);
-	assert_true(ss_str_contains(h.x.notes[0], SS_STR("cut short")));
+	assert_true(ss_str_contains(h.x.notes[0], SS_STR("truncated")));
 	ss_host_close(&h);
 	free_trace();
 }

@@ -414,7 +414,7 @@ static void hosts_say_what_is_lost(void **state)
 	assert_true(host.imported.cut && host.x.nnotes >= 1);
 	bool said = false;
 	for (uint32_t i = 0; i < host.x.nnotes; i++)
-		said |= ss_str_contains(host.x.notes[i], SS_STR("cut short"));
+		said |= ss_str_contains(host.x.notes[i], SS_STR("truncated"));
 	assert_true(said);
 	ss_host_close(&host);
 	/*
