@@ -421,7 +421,7 @@ static void damage_is_told_apart(void **state)
 		const char *events, *says;
 		uint64_t shown;
 	} cases[] = {
-		{ "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"a\",\"ts\":NaN,\"dur\":1}", "no number", 1 },
+		{ "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"a\",\"ts\":NaN,\"dur\":1}", "not a number", 1 },
 		{ "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"a\",\"ts\":7,\"dur\":Infinity}", "not a number", 2 },
 		{ "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"a\",\"ts\":7,\"dur\":-4}", "negative duration", 2 },
 		{ "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"a\",\"ts\":1700000000000000000,\"dur\":4}", "nanoseconds", 1 },
