@@ -197,7 +197,7 @@ static void say_missing(struct doctor *d, const char *path, const char *why)
 	char above[4096];
 	bool missing = errno == ENOENT;
 	doctor_existing(path, above, sizeof(above));
-	doctor_say(d, DOCTOR_BAD, path, "%s%s%s%s", why, missing ? ". It holds '" : "", missing ? above : "",
+	doctor_say(d, DOCTOR_BAD, path, "%s%s%s%s", why, missing ? ". The path exists up to '" : "", missing ? above : "",
 		   missing ? "'" : "");
 }
 

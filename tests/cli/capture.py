@@ -294,7 +294,7 @@ def continues(scratch):
         for what in ('start', 'snapshot', 'stop'):
             done = run('continuous', what, '-a', f'{peer.address}', '-l', f'{scratch}/continuous')
             check(f'{what} of one that cannot', words(done, 1, 'UNIMPLEMENTED') and not below(scratch + '/continuous'), done)
-    for args, text in ((['start'], 'no programs given'), (['snapshot', '-a', 'a:1'], '--logdir'), (['go', '-a', 'a:1'], 'none of start')):
+    for args, text in ((['start'], 'no programs given'), (['snapshot', '-a', 'a:1'], '--logdir'), (['go', '-a', 'a:1'], 'use start')):
         done = run('continuous', *args)
         check(f'continuous {args}', words(done, 2, text), done)
 

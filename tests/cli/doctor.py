@@ -169,7 +169,7 @@ def of_the_system(c, scratch):
     lay_out(top, {RUN + 'host0.xplane.pb': b'x'})
     run = os.path.join(top, RUN)
     missing = c.run('doctor', os.path.join(top, 'plugins', 'profil', 'run'))
-    c.check('a path that is not there', missing.returncode == 1 and f"What is there is '{top}/plugins'" in missing.stdout, missing.stdout)
+    c.check('a path that is not there', missing.returncode == 1 and f"The path exists up to '{top}/plugins'" in missing.stdout, missing.stdout)
     os.remove(run + 'host0.xplane.pb')
     os.symlink('/nowhere', run + 'gone.xplane.pb')
     os.symlink('/etc/hostname', run + 'out.xplane.pb')

@@ -134,7 +134,7 @@ def bad_input(binary, scratch):
     if wrong:
         return wrong
     said = ' '.join(n['text'] for a in answers.values() for n in a['notes'])
-    for words in ('negative duration', 'no duration', 'no number', 'truncated or damaged', 'correlation id of another call'):
+    for words in ('negative duration', 'no duration', 'not a number', 'truncated or damaged', 'correlation id of another call'):
         wrong += [] if words in said else [f'nothing says {words!r}: {said}']
     found = rows({'table': 'by_name', 'key': ['name'], 'cols': ['calls', 'cpu_total_us', 'device_total_us']}, answers['operators'])
     wrong += [] if found == {('aten::mm',): [2, 20, 6]} else [f'operators: {found}']
@@ -341,7 +341,7 @@ def same_ids(binary, scratch):
         return [why]
     said = ' '.join(n['text'] for n in answer['notes'])
     found = rows({'table': 'by_name', 'key': ['name'], 'cols': ['calls', 'device_total_us']}, answer)
-    return ([] if '3 events have a time or a duration that is no number' in said else [said]) + (
+    return ([] if '3 events have a time or a duration that is not a number' in said else [said]) + (
         [] if found == {('aten::mm',): [1, 5], ('aten::add',): [1, 6]} else [f'operators: {found}'])
 
 
@@ -423,7 +423,7 @@ def many_devices(binary, scratch):
         return said, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     few, few_s = trace(2500)
     many, many_s = trace(20000)
-    wrong = [] if any('of 20000 devices' in t and 'first 128 alone' in t for t in map(str, many)) else [f'not said: {many[:3]}']
+    wrong = [] if any('of 20000 devices' in t and 'first 128 only' in t for t in map(str, many)) else [f'not said: {many[:3]}']
     wrong += [] if len(many) < 10 else [f'{len(many)} sentences']
     # Eight times the devices and events: sixty times the cost where each is laid over all of them.
     return wrong + ([] if many_s < 24 * max(few_s, 0.02) else [f'{many_s:.2f} s for {few_s:.2f}'])
@@ -481,7 +481,7 @@ def folded(binary, scratch):
         want = {tuple(k[0].split('/')): round(v[0] * 1000) for k, v in want.items()}
         wrong += [] if found == want else [f'{column}: {found}, not {want}']
     no = subprocess.run([binary, 'tool', 'operators', path, '--format', 'folded'], stderr=subprocess.PIPE)
-    return wrong + ([] if no.returncode == 1 and b'is no tree' in no.stderr else [f'operators: {no.returncode} {no.stderr}'])
+    return wrong + ([] if no.returncode == 1 and b'is not a tree' in no.stderr else [f'operators: {no.returncode} {no.stderr}'])
 
 
 def whole_names(binary, scratch):
