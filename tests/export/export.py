@@ -400,7 +400,7 @@ def parts(c):
     for args, status, words in ((('--to', 'perfeto'), 2, "did you mean 'perfetto'"), ((), 2, 'format'), (('--to', 'folded', '--start', '5'), 2, 'unit'),
                                 (('--to', 'folded', '--plane', '('), 2, "without its ')'"), (('--to', 'sqlite'), 2, '--output'),
                                 (('--to', 'folded', '--host', 'none'), 1, 'none'), (('--to', 'sqlite', '--start', '1ms', '--output', os.path.join(c.scratch, 'part')), 2, 'whole tables'),
-                                (('--to', 'sqlite', '--output', fifo), 2, 'no regular file'), (('--to', 'html', '--plane', 'x'), 2, 'whole run'),
+                                (('--to', 'sqlite', '--output', fifo), 2, 'not a regular file'), (('--to', 'html', '--plane', 'x'), 2, 'whole run'),
                                 (('--to', 'html', '--run', 'none'), 1, 'none'),
                                 (('--to', 'sqlite', '--output', os.path.join(c.scratch, 'no', 'where')), 1, 'cannot write')):
         said = c.export(profile, *args, status=status)
