@@ -202,7 +202,7 @@ def ranges(c, s):
         c.check('the bytes are the file', hashlib.sha1(f.read()).digest() == hashlib.sha1(LARGE).digest())
     c.check('the cache is for this user alone', os.stat(files[0]).st_mode & 0o77 == 0, oct(os.stat(files[0]).st_mode))
     before = len(s.seen)
-    c.case('again', ['runs', url], 0, r'as it was, from the cache \(1 request\)')
+    c.case('again', ['runs', url], 0, r'has not changed: read from the cache \(1 request\)')
     c.check('with one request', len(s.seen) == before + 1, s.seen[before:])
     c.case('no ranges', ['summary', f'http://localhost:{s.port}/noranges/run.tar'], 0, 'MiB in 1 request\n')
     c.case('one profile', ['summary', f'http://127.0.0.1:{s.port}/ranges/host0.xplane.pb'], 0, r'0\.01 MiB in 1 request\n')
@@ -213,10 +213,10 @@ def ranges(c, s):
 def versions(c, s):
     url = f'http://127.0.0.1:{s.port}/version/host0.xplane.pb'
     c.case('the first version', ['runs', url], 0, 'MiB in 1 request')
-    c.case('the same', ['runs', url], 0, 'as it was')
+    c.case('the same', ['runs', url], 0, 'has not changed')
     s.version = 2
     c.case('another version', ['runs', url], 0, 'MiB in 1 request')
-    c.case('is kept in its place', ['runs', url], 0, 'as it was')
+    c.case('is kept in its place', ['runs', url], 0, 'has not changed')
     damaged = [os.path.join(d, n) for d, _, names in os.walk(c.cache) for n in names if n == 'host0.xplane.pb']
     for path in damaged:
         os.truncate(path, 100)
@@ -251,7 +251,7 @@ def faults(c, s):
     c.case('http elsewhere', ['runs', 'http://192.0.2.1/h.xplane.pb'], 1, 'is not encrypted')
     c.case('a name that begins as this machine', ['runs', 'http://127.0.0.1.example.org/h.xplane.pb'], 1, 'is not encrypted')
     c.case('a password', ['runs', f'https://a:{SECRET}@example.org/h.xplane.pb'], 1, "'https://example.org/h.xplane.pb' was given with a name or a password")
-    c.case('a blank', ['runs', 'https://example.org/a b'], 1, 'is no address')
+    c.case('a blank', ['runs', 'https://example.org/a b'], 1, 'is not an address')
     c.check('no credential was sent', all(a is None for _, _, a in s.seen))
 
 
@@ -264,10 +264,10 @@ def limits(c, s):
     for url in urls[:2]:
         c.case('filling the cache', ['runs', url], 0, 'MiB in', **cache)
         time.sleep(0.02)
-    c.case('the first is used', ['runs', urls[0]], 0, 'as it was', **cache)
+    c.case('the first is used', ['runs', urls[0]], 0, 'has not changed', **cache)
     c.case('beyond the limit', ['runs', urls[2]], 0, 'MiB in', **cache)
     c.check('the cache stays below it', bytes_kept() < 100 << 20, bytes_kept())
-    c.case('what was used last is there', ['runs', urls[0]], 0, 'as it was', **cache)
+    c.case('what was used last is there', ['runs', urls[0]], 0, 'has not changed', **cache)
     c.case('what was not is gone', ['runs', urls[1]], 0, 'MiB in', **cache)
     cache['STEPSCOPE_CACHE_MB'] = '0'
     c.case('no cache', ['runs', urls[3]], 0, 'MiB in', **cache)
@@ -275,7 +275,7 @@ def limits(c, s):
     at_once = [subprocess.Popen([c.binary, 'runs', f'http://127.0.0.1:{s.port}/ranges/both/run.tar'], env=c.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                for _ in range(3)]
     said = b''.join(p.communicate(timeout=60)[1] for p in at_once)
-    c.check('three programs fetch it once', said.count(b'as it was') == 2 and all(p.returncode == 0 for p in at_once), said)
+    c.check('three programs fetch it once', said.count(b'has not changed') == 2 and all(p.returncode == 0 for p in at_once), said)
     done = c.run('runs', urls[0], STEPSCOPE_CACHE='/proc/nothing')
     c.check('no place for a cache', done.returncode == 1 and b'STEPSCOPE_CACHE sets another place' in done.stderr, done.stderr)
 

@@ -186,7 +186,7 @@ def hostile_tars(c):
         for order in ((bad, good), (good, bad)):
             if what == 'a file that is a directory, too':
                 order = (bad, member('plugins/x.json/y.xplane.pb', PROFILE), good)
-                said = 'no file can have its name'
+                said = 'its name collides with that of another member'
             text = c.case(what, ['summary', c.path('hostile.tar', tar_of(order))], 0, said).decode()
             c.check(f'{what}: the good member is shown', 'host: good' in text, text[:200])
         c.case(f'{what} is a failure of --strict', ['summary', '--strict', os.path.join(c.scratch, 'hostile.tar')], 1, r'incomplete \(--strict\)')
@@ -219,8 +219,8 @@ def damaged_tars(c):
     text = c.case('a damaged header', ['summary', c.path('bad.tar', bytes(bad))], 0, 'members are missing where a header')
     c.check('what stands before it is shown', b'host: good' in text, text[:100])
     c.check('a damaged header: sizes', first > 0 and at > first)
-    c.case('no tar', ['summary', c.path('no.tar', b'words ' * 500)], 1, "is not the archive that its name says")
-    c.case('no zip', ['summary', c.path('no.zip', b'words ' * 500)], 1, "is not the archive that its name says")
+    c.case('no tar', ['summary', c.path('no.tar', b'words ' * 500)], 1, "is not an archive, although its name says so")
+    c.case('no zip', ['summary', c.path('no.zip', b'words ' * 500)], 1, "is not an archive, although its name says so")
     c.case('an archive without profiles', ['summary', c.path('none.zip', zip_of([('a.txt', b'a'), ('b.txt', b'b')]))], 1,
            "no profile is among the 2 members")
     c.case('an empty zip', ['summary', c.path('empty.zip', zip_of([]))], 1, "no profile is among the 0 members")

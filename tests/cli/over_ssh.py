@@ -103,7 +103,7 @@ def refused(c):
     c.case('no directory', ['runs', 'ssh://far'], 1, 'names no directory')
     c.case('two machines', ['diff', 'ssh://a/x', 'ssh://b/x'], 1, 'are two machines')
     for bad in ('ssh://-oProxyCommand=touch%20x/logs', 'ssh://a@-x/logs', 'ssh://h:0/logs', 'ssh://h:x/logs', 'ssh:///logs', 'ssh://a b/logs', "ssh://$(x)/logs"):
-        c.case(bad, ['runs', bad], 1, 'is no machine')
+        c.case(bad, ['runs', bad], 1, 'does not name a machine')
     c.case('no output there', ['export', 'ssh://far' + SAMPLE, '--to', 'html', '-o', 'x.html'], 1, 'nothing is written on another machine')
     c.check('indeed', not os.path.exists('x.html'))
     for command in (['track', 'add', 'h.db'], ['reduce'], ['merge']):
@@ -155,7 +155,7 @@ def served(c):
     c.check('the server there ends with the one here', not listeners(), listeners())
     p.stderr.close()
     c.case('a wider address', ['serve', '--bind', '0.0.0.0', 'ssh://far' + SAMPLE], 1, 'does not apply to ssh://')
-    c.case('no port', ['serve', '--port', '0', 'ssh://far' + SAMPLE], 1, 'no port of this machine')
+    c.case('no port', ['serve', '--port', '0', 'ssh://far' + SAMPLE], 1, 'is not a port')
 
 
 def main():
