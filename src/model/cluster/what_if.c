@@ -235,12 +235,40 @@ static int by_what(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
+/* `others` has a place for each device. */
+typedef void group_fn(const struct ss_what_if *w, const struct entry *v, size_t n, uint32_t host, double *others, void *out);
+
+/* What devices do, or only what they compute, by name and step. */
+static bool each_group(const struct ss_what_if *w, bool computes, group_fn *group, uint32_t host, void *out)
+{
+	struct entry *v = calloc(w->g.nodes.n + 1, sizeof(*v));
+	double *others = calloc(w->c->devices.n + 1, sizeof(*others));
+	bool ok = v && others;
+	size_t n = 0;
+	for (uint32_t i = 0; ok && i < w->g.nodes.n; i++) {
+		const struct ss_node *nd = &w->g.nodes.v[i];
+		if (computes ? nd->kind == SS_NODE_COMPUTE : !ss_node_is_host(nd))
+			v[n++] = (struct entry){ nd->name, nd->step, nd->device, i };
+	}
+	if (ok && n)
+		qsort(v, n, sizeof(*v), by_what);
+	for (size_t i = 0, to; ok && i < n; i = to) {
+		for (to = i + 1; to < n && v[to].name == v[i].name && v[to].step == v[i].step;)
+			to++;
+		group(w, &v[i], to - i, host, others, out);
+	}
+	free(v);
+	free(others);
+	return ok;
+}
+
 /*
  * Operations of one name and step: each device's mean, the median of those of other hosts, and the
  * host's scaled down to it. Of two hosts a median of both would be half way.
  */
-static void scale_group(const struct ss_what_if *w, const struct entry *v, size_t n, uint32_t host, double *means, double *scale)
+static void scale_group(const struct ss_what_if *w, const struct entry *v, size_t n, uint32_t host, double *means, void *to_scale)
 {
+	double *scale = to_scale;
 	size_t nd = 0;
 	for (size_t i = 0, to; i < n; i = to) {
 		double sum = 0;
@@ -263,29 +291,6 @@ static void scale_group(const struct ss_what_if *w, const struct entry *v, size_
 	}
 }
 
-static bool scale_operations(const struct ss_what_if *w, uint32_t host, double *scale)
-{
-	struct entry *v = calloc(w->g.nodes.n + 1, sizeof(*v));
-	double *means = calloc(w->c->devices.n + 1, sizeof(*means));
-	bool ok = v && means;
-	size_t n = 0;
-	for (uint32_t i = 0; ok && i < w->g.nodes.n; i++) {
-		const struct ss_node *nd = &w->g.nodes.v[i];
-		if (nd->kind == SS_NODE_COMPUTE)
-			v[n++] = (struct entry){ nd->name, nd->step, nd->device, i };
-	}
-	if (ok && n)
-		qsort(v, n, sizeof(*v), by_what);
-	for (size_t i = 0, to; ok && i < n; i = to) {
-		for (to = i + 1; to < n && v[to].name == v[i].name && v[to].step == v[i].step;)
-			to++;
-		scale_group(w, &v[i], to - i, host, means, scale);
-	}
-	free(v);
-	free(means);
-	return ok;
-}
-
 /* The gap before a device's operation, where an operation of its host bounds it; NAN: something else does. */
 static double gap_before(const struct ss_what_if *w, uint32_t node)
 {
@@ -300,8 +305,9 @@ static double gap_before(const struct ss_what_if *w, uint32_t node)
 }
 
 /* Of the operations of one name and step: the host's gaps before them are the median of the others' at most. */
-static void cap_group(const struct ss_what_if *w, const struct entry *v, size_t n, uint32_t host, double *others, int64_t *most)
+static void cap_group(const struct ss_what_if *w, const struct entry *v, size_t n, uint32_t host, double *others, void *to_most)
 {
+	int64_t *most = to_most;
 	size_t no = 0;
 	for (size_t i = 0, to; i < n; i = to) {
 		double sum = 0;
@@ -324,26 +330,9 @@ static void cap_group(const struct ss_what_if *w, const struct entry *v, size_t 
 
 static bool cap_gaps(const struct ss_what_if *w, uint32_t host, int64_t *most)
 {
-	struct entry *v = calloc(w->g.nodes.n + 1, sizeof(*v));
-	double *others = calloc(w->c->devices.n + 1, sizeof(*others));
-	bool ok = v && others;
-	size_t n = 0;
-	for (uint32_t i = 0; ok && i < w->g.nodes.n; i++) {
-		const struct ss_node *nd = &w->g.nodes.v[i];
+	for (size_t i = 0; i < w->g.nodes.n; i++)
 		most[i] = INT64_MAX;
-		if (!ss_node_is_host(nd))
-			v[n++] = (struct entry){ nd->name, nd->step, nd->device, i };
-	}
-	if (ok && n)
-		qsort(v, n, sizeof(*v), by_what);
-	for (size_t i = 0, to; ok && i < n; i = to) {
-		for (to = i + 1; to < n && v[to].name == v[i].name && v[to].step == v[i].step;)
-			to++;
-		cap_group(w, &v[i], to - i, host, others, most);
-	}
-	free(v);
-	free(others);
-	return ok;
+	return each_group(w, false, cap_group, host, most);
 }
 
 /* Sums over a host's events of a class, and over its gaps. */
@@ -400,7 +389,7 @@ static bool replay_as_median(struct ss_what_if *w, uint32_t host, double *ps)
 		scale[i] = 1;
 	if (ok)
 		sum_hosts(w, of_host);
-	ok = ok && scale_operations(w, host, scale) && cap_gaps(w, host, gaps);
+	ok = ok && each_group(w, true, scale_group, host, scale) && cap_gaps(w, host, gaps);
 	for (unsigned cls = 0; ok && cls < SS_LAG_CLASSES; cls++) {
 		double m = median_host(w, of_host, host, cls, true, scratch);
 		lags[cls] = isnan(m) || m < 0 ? INT64_MAX : (int64_t)m;
