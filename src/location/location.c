@@ -142,7 +142,7 @@ static bool take_archive(struct ss_location *p, bool from_stdin, struct ss_err *
 	if (ok && what != SS_ARCHIVE_NOT)
 		ok = unpack_into_scratch(p, f.bytes, what, p->named, err);
 	else if (ok && !from_stdin && is_archive_name(ss_str_from(p->path)))
-		ok = ss_fail(err, SS_EFORMAT, "'%s' is not an archive, although its name says so", p->path);
+		ok = ss_fail(err, SS_EFORMAT, "'%s' has the name of an archive, but is not one", p->path);
 	if (ok && ss_file_torn(&f))
 		ok = ss_fail(err, SS_EIO, "'%s' was truncated while it was being read", packed_path);
 	ss_file_close(&f);

@@ -334,14 +334,14 @@ static void say_wait(struct ss_result *out, const struct ss_table *t, double wai
 	struct ss_words share = ss_share_words(SS_UNIT_PS, wait, window);
 	bool much = wait >= SS_LEAST_SHARE * window, device = ss_cell_str(t, 0, "device").n;
 	if (!device)
-		ss_say(out, "Operations of the program wait for other work of the host for %s%s.", share.s,
+		ss_say(out, "The program's operations wait for other work on the host for %s%s.", share.s,
 		       t->nrows > 1 ? ", summed over hosts" : "");
 	else if (t->nrows == 1)
 		ss_say(out, "The device waits for the host for %s.", share.s);
 	else
-		ss_say(out, "%zu devices wait for their hosts for %s, summed.", t->nrows, share.s);
+		ss_say(out, "%zu devices wait for their hosts for a total of %s.", t->nrows, share.s);
 	if (much && device && t->nrows > 1)
-		ss_say(out, "That is the time of %.2g devices.", wait / window * (double)t->nrows);
+		ss_say(out, "This equals %.2g idle devices.", wait / window * (double)t->nrows);
 	if (much)
 		say_cause(out, wait, t->nrows == 1);
 }
@@ -361,7 +361,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	out->conclusion.mood = much ? SS_MOOD_WARN : dark ? SS_MOOD_PLAIN : SS_MOOD_GOOD;
 	say_wait(out, t, wait, window);
 	if (dark)
-		ss_say(out, "For another %s nothing was recorded: what is waited for then is not known.",
+		ss_say(out, "Nothing was recorded for another %s, so its cause is unknown.",
 		       ss_share_words(SS_UNIT_PS, unknown, window).s);
 	return true;
 }

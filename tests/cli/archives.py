@@ -219,8 +219,8 @@ def damaged_tars(c):
     text = c.case('a damaged header', ['summary', c.path('bad.tar', bytes(bad))], 0, 'members are missing where a header')
     c.check('what stands before it is shown', b'host: good' in text, text[:100])
     c.check('a damaged header: sizes', first > 0 and at > first)
-    c.case('no tar', ['summary', c.path('no.tar', b'words ' * 500)], 1, "is not an archive, although its name says so")
-    c.case('no zip', ['summary', c.path('no.zip', b'words ' * 500)], 1, "is not an archive, although its name says so")
+    c.case('no tar', ['summary', c.path('no.tar', b'words ' * 500)], 1, "has the name of an archive, but is not one")
+    c.case('no zip', ['summary', c.path('no.zip', b'words ' * 500)], 1, "has the name of an archive, but is not one")
     c.case('an archive without profiles', ['summary', c.path('none.zip', zip_of([('a.txt', b'a'), ('b.txt', b'b')]))], 1,
            "no profile is among the 2 members")
     c.case('an empty zip', ['summary', c.path('empty.zip', zip_of([]))], 1, "no profile is among the 0 members")
