@@ -125,7 +125,8 @@ static const struct advice {
 	  "Optimize the largest operation first: do less work there, or use a narrower type where accuracy allows.",
 	  .without = SS_TRAIT_SPREAD },
 	{ SS_CAUSE_COMPUTE, JAX, ANYWHERE,
-	  "The largest operation is a copy. If it preserves an argument that is no longer needed, donate that argument (donate_argnums).",
+	  "The largest operation is a copy. If it preserves an argument that is no longer needed, donate that argument "
+	  "(donate_argnums).",
 	  .with = SS_TRAIT_COPY },
 	{ SS_CAUSE_COMPUTE, ANY, ANYWHERE,
 	  "No single operation matters, but a category may: see the categories in the op profile.",
