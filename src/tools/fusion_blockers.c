@@ -1,0 +1,393 @@
+/*
+ * fusion_blockers.c - pairs of operations of a compiled program of which one takes the other's result, and which run as
+ * kernels of their own: the result goes through memory. With what the program shows of the reason.
+ *
+ * Only what stands in the program is said: what an operation is, its layouts, who else uses the result. Where
+ * nothing of it explains the pair the reason is empty: the compiler's own decisions are not recorded. Elements of tuples and
+ * bitcasts, which cost nothing, are looked through. What fusions and reductions hold inside is fused, and no pair.
+ */
+#include "base/safe.h"
+#include "base/vec.h"
+#include "hlo/links.h"
+#include "hlo/shape.h"
+#include "model/ops/ops.h"
+#include "tools/module_pick.h"
+#include "tools/words.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MOST_PAIRS 1000u
+#define MOST_STEPS 64 /* through elements and bitcasts */
+
+enum { R_REASON, R_PAIRS, R_BYTES };
+
+static const struct ss_col reason_cols[] = {
+	STR("reason", "Reason", "Empty: the program does not show it"),
+	INT("pairs", "Pairs", COUNT, NULL),
+	INT("value_bytes", "Results", BYTES, "Of one execution of each pair"),
+};
+
+enum {
+	P_MODULE, P_PRODUCER, P_PRODUCER_OP, P_CONSUMER, P_CONSUMER_OP, P_REASON, P_DETAIL, P_BYTES, P_USERS, P_RUNS, P_PTIME,
+	P_CTIME,
+};
+
+static const struct ss_col pair_cols[] = {
+	STR("module", "Program", NULL),
+	STR("producer", "Producer", NULL),
+	STR("producer_opcode", "Its opcode", NULL),
+	STR("consumer", "Consumer", NULL),
+	STR("consumer_opcode", "Its opcode", NULL),
+	STR("reason", "Reason", "Empty: the program does not show it"),
+	STR("detail", "Detail", NULL),
+	INT("value_bytes", "Result", BYTES, "What the consumer takes, in one execution"),
+	INT("users", "Users", COUNT, "Instructions that use the producer's result"),
+	NUM("occurrences", "Executions", COUNT, "Of the consumer in the recording; empty: not known"),
+	NUM("producer_ps", "Producer's time", PS, "Own time of all executions; empty: not known"),
+	NUM("consumer_ps", "Consumer's time", PS, "Likewise"),
+};
+
+static const struct ss_param params[] = { SS_MODULE_PARAMS };
+
+enum kind { FREE, PLAIN, CONTROL, COMMUNICATION, ASYNC, CUSTOM, HOST_IO, OWN_KERNEL, PRODUCT, COPY };
+
+static enum kind kind_of(struct ss_str opcode)
+{
+	static const struct {
+		const char *opcode;
+		enum kind kind;
+	} known[] = {
+		{ "parameter", FREE },	    { "constant", FREE },	 { "tuple", FREE },
+		{ "after-all", FREE },	    { "add-dependency", FREE },	 { "partition-id", FREE },
+		{ "replica-id", FREE },	    { "opt-barrier", FREE },	 { "domain", FREE },
+		{ "iota", PLAIN },	    { "while", CONTROL },	 { "conditional", CONTROL },
+		{ "call", CONTROL },	    { "all-reduce", COMMUNICATION }, { "all-gather", COMMUNICATION },
+		{ "all-to-all", COMMUNICATION }, { "ragged-all-to-all", COMMUNICATION }, { "reduce-scatter", COMMUNICATION },
+		{ "collective-permute", COMMUNICATION }, { "collective-broadcast", COMMUNICATION }, { "send", COMMUNICATION },
+		{ "recv", COMMUNICATION },  { "custom-call", CUSTOM },	 { "infeed", HOST_IO },
+		{ "outfeed", HOST_IO },	    { "sort", OWN_KERNEL },	 { "fft", OWN_KERNEL },
+		{ "cholesky", OWN_KERNEL }, { "triangular-solve", OWN_KERNEL }, { "dot", PRODUCT },
+		{ "convolution", PRODUCT }, { "copy", COPY },		 { "transpose", COPY },
+	};
+	for (size_t i = 0; i < SS_COUNT(known); i++)
+		if (ss_str_is(opcode, known[i].opcode))
+			return known[i].kind;
+	bool parted = ss_str_ends(opcode, SS_STR("-start")) || ss_str_ends(opcode, SS_STR("-done")) ||
+		      ss_str_ends(opcode, SS_STR("-update"));
+	return parted ? ASYNC : PLAIN;
+}
+
+struct pair {
+	uint32_t producer, value, consumer; /* value: the element or bitcast that is taken */
+	int64_t bytes;
+	double order;
+	uint32_t reason; /* into reasons */
+	uint32_t users;
+};
+
+/* The first that holds counts; the last: nothing that the program shows. */
+enum reason { CONTROL_FLOW, COMMUNICATES, ASYNCHRONOUS, HOST_TRANSFER, CUSTOM_CALL, KERNEL_OF_ITS_OWN, TWO_PRODUCTS, COPIES,
+	      SEVERAL_USERS, NOT_SHOWN, REASONS };
+
+static const char *const reasons[REASONS] = {
+	"control flow", "communication", "asynchronous", "host transfer", "custom call",
+	"kernel of its own", "two products", "copy or transpose", "several users", "",
+};
+
+struct search {
+	const struct ss_request *q;
+	struct ss_result *out;
+	struct ss_module_pick pick;
+	const struct ss_hlo_module *m;
+	struct ss_hlo_links links;
+	bool *inside; /* by computation: it is fused, or applied to elements */
+	const struct ss_op_db *ops;
+	struct ss_strmap op_names;
+	uint32_t *op_at;
+	SS_VEC(struct pair) pairs; /* at most 4 * MOST_PAIRS */
+	size_t n, count[REASONS];
+	double bytes[REASONS];
+};
+
+static struct ss_hlo_instr read(const struct search *s, uint32_t i)
+{
+	struct ss_hlo_instr in;
+	ss_hlo_instr_read(s->m->instrs[i], &in);
+	return in;
+}
+
+/* ---- which computations are not kernels of their own ---- */
+
+static void mark_inside(struct search *s)
+{
+	static const char *const callers[] = { "fusion", "reduce", "reduce-window", "scatter", "select-and-scatter", "map", "sort",
+					       "all-reduce", "all-reduce-start", "reduce-scatter", "custom-call" };
+	for (uint32_t i = 0; i < s->m->ninstrs; i++) {
+		struct ss_hlo_instr in = read(s, i);
+		bool calls = false;
+		for (size_t k = 0; k < SS_COUNT(callers); k++)
+			calls = calls || ss_str_is(in.opcode, callers[k]);
+		struct ss_hlo_ids it = ss_hlo_ids_of(in.body, HLO_INSTRUCTION_CALLED_IDS);
+		int64_t id;
+		while (calls && ss_hlo_ids_next(&it, &id)) {
+			uint32_t c = ss_hlo_computation_by_id(s->m, id);
+			if (c != SS_NONE)
+				s->inside[c] = true;
+		}
+	}
+	for (uint32_t c = 0; c < s->m->ncomputations; c++)
+		s->inside[c] = s->inside[c] || s->m->computations[c].is_fusion;
+}
+
+/* ---- times ---- */
+
+static bool read_ops(struct search *s, struct ss_err *err)
+{
+	struct ss_err why = { 0 };
+	const struct ss_ops *ops = ss_model_ops(s->q->model, &why);
+	if (!ops && why.code == SS_ENOMEM)
+		return ss_fail_mem(err);
+	s->ops = ops ? ss_ops_computed(ops, false) : NULL;
+	s->op_at = SS_NEW_N(s->q->arena, uint32_t, (s->ops ? s->ops->n : 0) + 1);
+	for (size_t i = 0; s->op_at && s->ops && i < s->ops->n; i++) {
+		if (!s->pick.program_id || s->ops->v[i].program_id != (uint64_t)s->pick.program_id)
+			continue;
+		uint32_t known = (uint32_t)s->op_names.n, at = ss_strmap_add(&s->op_names, s->ops->v[i].name);
+		if (at == SS_NONE)
+			return ss_fail_mem(err);
+		if (at == known)
+			s->op_at[at] = (uint32_t)i;
+	}
+	return s->op_at || ss_fail_mem(err);
+}
+
+static const struct ss_op *op_of(const struct search *s, struct ss_str name)
+{
+	uint32_t at = ss_strmap_get(&s->op_names, name);
+	return at == SS_NONE ? NULL : &s->ops->v[s->op_at[at]];
+}
+
+/* ---- pairs ---- */
+
+/* What makes the value: elements of tuples and bitcasts are looked through. SS_NONE: nothing does. */
+static uint32_t maker(const struct search *s, uint32_t i)
+{
+	for (int step = 0; step < MOST_STEPS; step++) {
+		struct ss_hlo_instr in = read(s, i);
+		if (!ss_str_is(in.opcode, "bitcast") && !ss_str_is(in.opcode, "get-tuple-element"))
+			return i;
+		if (s->links.operand_first[i] == s->links.operand_first[i + 1])
+			return SS_NONE;
+		i = s->links.operands[s->links.operand_first[i]];
+	}
+	return SS_NONE;
+}
+
+static enum reason reason_of(enum kind a, enum kind b, uint32_t users)
+{
+	static const struct {
+		enum kind kind;
+		enum reason reason;
+	} of[] = {
+		{ CONTROL, CONTROL_FLOW }, { COMMUNICATION, COMMUNICATES }, { ASYNC, ASYNCHRONOUS },
+		{ HOST_IO, HOST_TRANSFER }, { CUSTOM, CUSTOM_CALL }, { OWN_KERNEL, KERNEL_OF_ITS_OWN },
+	};
+	for (size_t i = 0; i < SS_COUNT(of); i++)
+		if (a == of[i].kind || b == of[i].kind)
+			return of[i].reason;
+	if (a == PRODUCT && b == PRODUCT)
+		return TWO_PRODUCTS;
+	if (a == COPY || b == COPY)
+		return COPIES;
+	return users > 1 ? SEVERAL_USERS : NOT_SHOWN;
+}
+
+static int by_order(const void *p, const void *q)
+{
+	const struct pair *a = p, *b = q;
+	if (a->order != b->order)
+		return a->order > b->order ? -1 : 1;
+	return a->consumer != b->consumer ? (a->consumer < b->consumer ? -1 : 1) : (a->value > b->value) - (a->value < b->value);
+}
+
+/* Sums of all, and the pairs of most bytes. */
+static bool keep(struct search *s, const struct pair *p)
+{
+	s->n++;
+	s->count[p->reason]++;
+	s->bytes[p->reason] += (double)p->bytes;
+	if (s->pairs.n == 4 * MOST_PAIRS) {
+		qsort(s->pairs.v, s->pairs.n, sizeof(*s->pairs.v), by_order);
+		s->pairs.n = MOST_PAIRS;
+	}
+	return ss_vec_push(&s->pairs, *p);
+}
+
+static bool add_pair(struct search *s, uint32_t value, uint32_t consumer, const struct ss_hlo_instr *in, enum kind b)
+{
+	uint32_t producer = maker(s, value);
+	if (producer == SS_NONE)
+		return true;
+	struct ss_hlo_instr from = read(s, producer);
+	enum kind a = kind_of(from.opcode);
+	bool computes = a == PLAIN || a >= OWN_KERNEL || b == PLAIN || b >= OWN_KERNEL;
+	if (a == FREE || !computes)
+		return true;
+	uint32_t users = s->links.user_first[producer + 1] - s->links.user_first[producer];
+	const struct ss_op *op = op_of(s, in->name);
+	struct pair p = { producer, value, consumer, ss_hlo_shape_bytes(read(s, value).shape), 0, reason_of(a, b, users), users };
+	p.bytes = p.bytes > 0 ? p.bytes : 0;
+	p.order = (double)p.bytes * (op && op->occurrences ? (double)op->occurrences : 1);
+	return keep(s, &p);
+}
+
+static bool find_pairs(struct search *s)
+{
+	for (uint32_t i = 0; i < s->m->ninstrs; i++) {
+		struct ss_hlo_instr in = read(s, i);
+		enum kind kind = kind_of(in.opcode);
+		if (s->inside[s->links.computation[i]] || kind == FREE || ss_str_is(in.opcode, "bitcast") ||
+		    ss_str_is(in.opcode, "get-tuple-element"))
+			continue;
+		uint32_t first = s->links.operand_first[i], end = s->links.operand_first[i + 1];
+		for (uint32_t k = first; k < end; k++)
+			if ((k == first || s->links.operands[k] != s->links.operands[k - 1]) &&
+			    !add_pair(s, s->links.operands[k], i, &in, kind))
+				return false;
+	}
+	return true;
+}
+
+/* ---- rows ---- */
+
+static struct ss_str layouts(const struct search *s, const struct ss_hlo_instr *from, const struct ss_hlo_instr *to)
+{
+	struct ss_buf b = { 0 };
+	ss_hlo_shape_print(&b, from->shape, true);
+	ss_buf_lit(&b, " to ");
+	ss_hlo_shape_print(&b, to->shape, true);
+	struct ss_str text = ss_arena_str(s->q->arena, ss_utf8_front(ss_buf_get(&b), 200));
+	s->q->arena->no_memory = s->q->arena->no_memory || b.no_memory;
+	ss_buf_free(&b);
+	return text;
+}
+
+static struct ss_str detail_of(const struct search *s, const struct pair *p, const struct ss_hlo_instr *a,
+			       const struct ss_hlo_instr *c)
+{
+	const struct ss_hlo_instr value = read(s, p->value);
+	if (p->reason == CUSTOM_CALL)
+		return kind_of(a->opcode) == CUSTOM ? a->custom_call_target : c->custom_call_target;
+	if (p->reason == COPIES && kind_of(c->opcode) == COPY)
+		return layouts(s, &value, c);
+	return SS_STR("");
+}
+
+static void put_pair(const struct search *s, struct ss_table *t, const struct pair *p)
+{
+	struct ss_hlo_instr a = read(s, p->producer), c = read(s, p->consumer);
+	const struct ss_op *ao = op_of(s, a.name), *co = op_of(s, c.name);
+	ss_table_row(t);
+	ss_set_str(t, P_MODULE, s->pick.file);
+	ss_set_str(t, P_PRODUCER, a.name);
+	ss_set_str(t, P_PRODUCER_OP, a.opcode);
+	ss_set_str(t, P_CONSUMER, c.name);
+	ss_set_str(t, P_CONSUMER_OP, c.opcode);
+	ss_set_str(t, P_REASON, ss_str_from(reasons[p->reason]));
+	ss_set_str(t, P_DETAIL, detail_of(s, p, &a, &c));
+	ss_set_i64(t, P_BYTES, p->bytes);
+	ss_set_i64(t, P_USERS, p->users);
+	ss_set_f64(t, P_RUNS, co ? (double)co->occurrences : NAN);
+	ss_set_f64(t, P_PTIME, ao ? (double)ao->self_ps : NAN);
+	ss_set_f64(t, P_CTIME, co ? (double)co->self_ps : NAN);
+}
+
+static void put_reasons(const struct search *s, struct ss_table *t)
+{
+	for (size_t k = 0; k < REASONS; k++) {
+		if (!s->count[k])
+			continue;
+		ss_table_row(t);
+		ss_set_str(t, R_REASON, ss_str_from(reasons[k]));
+		ss_set_i64(t, R_PAIRS, (int64_t)s->count[k]);
+		ss_set_i64(t, R_BYTES, ss_safe_i64(s->bytes[k]));
+	}
+}
+
+static bool search(struct search *s, struct ss_err *err)
+{
+	s->m = s->pick.module;
+	s->inside = SS_NEW_N(s->q->arena, bool, s->m->ncomputations + 1);
+	if (!s->inside || !ss_hlo_links_of(&s->links, s->m, s->q->arena))
+		return ss_fail_mem(err);
+	mark_inside(s);
+	if (!read_ops(s, err))
+		return false;
+	if (!find_pairs(s))
+		return ss_fail_mem(err);
+	if (s->pairs.n)
+		qsort(s->pairs.v, s->pairs.n, sizeof(*s->pairs.v), by_order);
+	struct ss_table *t = ss_result_table(s->out, "pairs", "Pairs", pair_cols, SS_COUNT(pair_cols));
+	for (size_t i = 0; i < s->pairs.n && i < MOST_PAIRS; i++)
+		put_pair(s, t, &s->pairs.v[i]);
+	put_reasons(s, ss_result_table(s->out, "reasons", "By reason", reason_cols, SS_COUNT(reason_cols)));
+	if (s->n > MOST_PAIRS)
+		ss_result_note(s->out, SS_INFO,
+			       ss_arena_printf(s->out->arena, "the table pairs has the first %u of %zu", MOST_PAIRS, s->n));
+	return true;
+}
+
+const struct ss_tool ss_tool_fusion_blockers;
+
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	struct search s = { .q = q, .out = out };
+	if (!ss_module_pick(q, &ss_tool_fusion_blockers, &s.pick, err))
+		return false;
+	bool ok = search(&s, err);
+	ss_vec_free(&s.pairs);
+	ss_strmap_free(&s.op_names);
+	return ok;
+}
+
+/* How much goes through memory, which pair most, and how many are not explained. */
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "pairs"), *r = ss_result_find(out, "reasons");
+	double n = 0, dark = 0;
+	(void)q;
+	(void)err;
+	for (size_t i = 0; i < r->nrows; i++) {
+		n += ss_cell_f64(r, i, "pairs");
+		dark += ss_cell_str(r, i, "reason").n ? 0 : ss_cell_f64(r, i, "pairs");
+	}
+	if (!t->nrows) {
+		ss_result_say(out, SS_STR("All operations of the program that take each other's results are fused."));
+		return true;
+	}
+	struct ss_str why = ss_cell_str(t, 0, "reason");
+	ss_say(out, "%s of operations of '" SS_FMT "' are not fused: one takes the other's result.",
+	       ss_count_words(n, "pair").s, SS_ARG(ss_cell_str(t, 0, "module")));
+	ss_say(out, "The most bytes go from '" SS_FMT "' to '" SS_FMT "': %s in one execution%s" SS_FMT ".",
+	       SS_ARG(ss_cell_str(t, 0, "producer")), SS_ARG(ss_cell_str(t, 0, "consumer")),
+	       ss_value_words(SS_UNIT_BYTES, ss_cell_f64(t, 0, "value_bytes")).s, why.n ? "; " : "", SS_ARG(why));
+	if (dark > 0)
+		ss_say(out, "For %s the program does not show why they are not fused.", ss_count_words(dark, "pair").s);
+	out->conclusion.see = "graph_viewer";
+	return true;
+}
+
+const struct ss_tool ss_tool_fusion_blockers = {
+	.name = "fusion_blockers",
+	.title = "Fusion blockers",
+	.summary = "Pairs of operations of a compiled program that are not fused, and what of the reason the program shows",
+	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_OURS,
+	.params = params,
+	.nparams = SS_COUNT(params),
+	.present = ss_module_present,
+	.facts = SS_FACTS_OPS,
+	.run = run,
+	.conclude = conclude,
+};
