@@ -363,7 +363,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		dark += ss_cell_str(r, i, "reason").n ? 0 : ss_cell_f64(r, i, "pairs");
 	}
 	if (!t->nrows) {
-		ss_result_say(out, SS_STR("All operations of the program that take each other's results are fused."));
+		ss_result_say(out, SS_STR("No operation of the program takes the result of another with which it could be fused."));
 		return true;
 	}
 	struct ss_str why = ss_cell_str(t, 0, "reason");
@@ -373,7 +373,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	       SS_ARG(ss_cell_str(t, 0, "producer")), SS_ARG(ss_cell_str(t, 0, "consumer")),
 	       ss_value_words(SS_UNIT_BYTES, ss_cell_f64(t, 0, "value_bytes")).s, why.n ? "; " : "", SS_ARG(why));
 	if (dark > 0)
-		ss_say(out, "For %s the program does not show why they are not fused.", ss_count_words(dark, "pair").s);
+		ss_say(out, "The program does not show the reason of %s.", ss_count_words(dark, "pair").s);
 	out->conclusion.see = "graph_viewer";
 	return true;
 }

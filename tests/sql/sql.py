@@ -77,6 +77,11 @@ AGREE = [
     (CPU, "SELECT SUM(busy_ps + host_wait_ps + unknown_ps) FROM tool_host_boundness", "SELECT SUM(window_ps) FROM tool_host_boundness"),
     (CPU, "SELECT SUM(host_wait_ps) FROM tool_host_boundness_2", "SELECT SUM(host_wait_ps) FROM tool_host_boundness"),
     (CPU, "SELECT SUM(host_wait_ps) FROM tool_host_boundness_3", "SELECT SUM(host_wait_ps - between_ps) FROM tool_host_boundness"),
+    (CPU, "SELECT SUM(pairs) FROM tool_fusion_blockers_2", "SELECT COUNT(*) FROM tool_fusion_blockers"),
+    (CPU, "SELECT SUM(value_bytes) FROM tool_fusion_blockers_2", "SELECT SUM(value_bytes) FROM tool_fusion_blockers"),
+    (CPU, "SELECT COUNT(*) FROM tool_fusion_blockers AS f JOIN instructions AS p ON p.module = f.module AND p.name = f.producer JOIN instructions AS c "
+          "ON c.module = f.module AND c.name = f.consumer JOIN edges AS e ON e.module = f.module AND e.src_id = p.id AND e.dst_id = c.id "
+          "WHERE NOT p.is_in_fusion AND NOT c.is_in_fusion", "SELECT COUNT(*) FROM tool_fusion_blockers"),
     (MANY, "SELECT MAX(dur_ps) FROM tool_event_stats_2", "SELECT 1.0 * MAX(dur_ps) FROM events"),
     (TPU, "SELECT SUM(events) FROM hosts", "SELECT COUNT(*) FROM events"),
     (TPU, "SELECT SUM(events) FROM planes", "SELECT SUM(events) FROM lines"),

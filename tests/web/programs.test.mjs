@@ -140,6 +140,26 @@ test("a row of the HLO stats leads to its place in the graph", skip, async () =>
 
 /* ---- tf.data ---- */
 
+test("pairs that are not fused lead to the program's graph and to the timeline", skip, async () => {
+	const timed = (a) => cells(tableOf(a, "pairs"), "producer_ps").some((v) => v > 0);
+	const { run, a } = await h.runWith("fusion_blockers", timed);
+	const t = tableOf(a, "pairs");
+	const row = cells(t, "producer_ps").findIndex((v) => v > 0);
+	const [module, producer] = ["module", "producer"].map((id) => cells(t, id)[row]);
+	await h.visit({ run, tool: "fusion_blockers" }, {}, async (page) => {
+		assert.ok((await page.textContent(".verdict-text")).includes(a.conclusion.text));
+		const links = (part) => page.$$eval(`.grid a[href*="${part}"]`, (l) => l.map((x) => new URL(x.href).searchParams).map((u) => Object.fromEntries(u)));
+		const graphs = await links("tool=graph_viewer");
+		assert.ok(graphs.some((u) => u.module_name === module && u.node_name === producer), JSON.stringify(graphs));
+		const moments = await links("trace_viewer");
+		assert.ok(moments.some((u) => u.q === producer && u.find === "longest"), JSON.stringify(moments));
+		await page.click('.grid a[href*="tool=graph_viewer"]');
+		await page.waitForSelector(".graph-node");
+		assert.equal(inUrl(page, "module_name"), module);
+	});
+	await h.both({ run, tool: "fusion_blockers" }, "fusion-blockers");
+});
+
 test("tf.data: the slowest element's stages, its critical path and bottleneck", skip, async () => {
 	const { run, a } = await h.runWith("tf_data_bottleneck_analysis", (x) => tableOf(x, "bottlenecks")?.nrows > 0);
 	const slow = tableOf(a, "bottlenecks");

@@ -16,6 +16,7 @@ import { Failure, Notes, Waiting } from "../widgets/notes";
 import { RichText } from "../widgets/rich_text";
 import { formatView } from "../timeline/viewport";
 import { useResult } from "./answer";
+import { programLink } from "./program_links";
 import { csvAddress, type Session } from "./session";
 
 export function TablePage({ session }: { session: Session }) {
@@ -151,10 +152,10 @@ export function whatIfLink(table: TableData, session: Pick<Session, "tool" | "to
 	};
 }
 
-/* What a change would gain, where the tool is about that; else the moment. */
+/* What a change would gain, where the tool is about that; the instruction of a compiled program; else the moment. */
 function linksOf(t: TableData, session: Session): (col: string, row: number) => string | undefined {
-	const whatIf = whatIfLink(t, session);
-	return (col, row) => whatIf?.(col, row) ?? momentOf(t, col, row, session);
+	const [whatIf, program] = [whatIfLink(t, session), programLink(t, session.tools)];
+	return (col, row) => whatIf?.(col, row) ?? program?.(col, row) ?? momentOf(t, col, row, session);
 }
 
 function ResultView({ result, session }: { result: Result; session: Session }) {
