@@ -29,6 +29,11 @@ int ss_profile_rank_in_run(struct ss_str name)
 	return rank;
 }
 
+bool ss_profile_is_torch(struct ss_str name)
+{
+	return ss_str_ends(name, SS_STR(".pt.trace.json")) || ss_str_ends(name, SS_STR(".pt.trace.json.gz"));
+}
+
 #define SPAN_DIGITS 10 /* a time since 1970 has as many, a process or a rank fewer */
 
 /* "worker.1790000000123": where the number begins; the name's end if there is none. */

@@ -23,6 +23,8 @@ int ss_profile_rank(struct ss_str name);
  */
 int ss_profile_rank_in_run(struct ss_str name);
 #define SS_UNNAMED_HOST "unnamed"	/* what the host of such a file is called */
+/* Does the name say that PyTorch's profiler wrote it: *.pt.trace.json, packed or not? */
+bool ss_profile_is_torch(struct ss_str name);
 /*
  * When PyTorch's tensorboard_trace_handler wrote the file, as digits:
  * "worker.1790000000123.pt.trace.json" is a span of what "worker" did. "" where the name has no

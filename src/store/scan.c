@@ -47,6 +47,11 @@ struct file {
 	uint32_t older;	  /* how many recordings of the same host are newer */
 };
 
+struct files {
+	struct file *v;
+	size_t n, cap;
+};
+
 struct walk {
 	struct ss_store *s;
 	enum ss_scan what;
@@ -59,7 +64,8 @@ struct walk {
 	struct ss_u64map seen;
 	size_t nentries, nsniffed;
 	/* of the directory being read */
-	SS_VEC(struct file) files;  /* hosts */
+	struct files files;	    /* hosts */
+	struct files torch;	    /* hosts of PyTorch's traces that stand among profiles */
 	SS_VEC(struct file) others; /* of other kinds */
 	SS_VEC(struct ss_str) subdirs;
 	SS_VEC(struct ss_str) linked;
@@ -235,24 +241,36 @@ static bool is_profile(struct ss_str name)
 	return rank != SS_NO_PROFILE && rank <= SS_LAST_XSPACE;
 }
 
+/* PyTorch's traces among profiles are recordings of their own, not by-products: they wait in `torch`. */
+static bool part_torch(struct walk *w)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < w->files.n; i++) {
+		struct file f = w->files.v[i];
+		if (!f.by_content && !ss_profile_is_torch(f.name))
+			w->files.v[n++] = f;
+		else if (!ss_vec_push(&w->torch, f))
+			return false;
+	}
+	w->files.n = n;
+	return true;
+}
+
 /*
  * One file for each host. Where there are profiles, traces are by-products of theirs and other
  * answers were computed from them: both are computed anew.
  */
-static void keep_best(struct walk *w, const struct dir *d)
+static void keep_best_of(struct walk *w, const struct dir *d, struct files *files, bool profiles)
 {
-	bool profiles = false;
-	size_t n = 0, k = 0;
-	if (w->files.n)
-		qsort(w->files.v, w->files.n, sizeof(*w->files.v), by_host);
-	for (size_t i = 0; i < w->files.n; i++)
-		profiles |= is_profile(w->files.v[i].name);
-	for (size_t i = 0; i < w->files.n; i++) {
-		struct file f = w->files.v[i];
-		struct ss_str before = n ? w->files.v[n - 1].name : SS_STR("");
+	size_t n = 0;
+	if (files->n)
+		qsort(files->v, files->n, sizeof(*files->v), by_host);
+	for (size_t i = 0; i < files->n; i++) {
+		struct file f = files->v[i];
+		struct ss_str before = n ? files->v[n - 1].name : SS_STR("");
 		bool same = n && ss_str_eq(ss_profile_host(f.name), ss_profile_host(before));
 		bool duplicate = same && ss_str_eq(ss_profile_span(f.name), ss_profile_span(before));
-		f.older = same && !duplicate ? w->files.v[n - 1].older + 1 : 0;
+		f.older = same && !duplicate ? files->v[n - 1].older + 1 : 0;
 		if (f.older > MOST_SPANS)
 			look(w, d->path, f.name, "is one of too many recordings of this host, and an old one");
 		else if (profiles && !is_profile(f.name))
@@ -260,9 +278,21 @@ static void keep_best(struct walk *w, const struct dir *d)
 		else if (duplicate)
 			look(w, d->path, f.name, "is a duplicate of another file of this host");
 		else
-			w->files.v[n++] = f;
+			files->v[n++] = f;
 	}
-	w->files.n = n;
+	files->n = n;
+}
+
+static void keep_best(struct walk *w, const struct dir *d)
+{
+	bool profiles = false;
+	size_t k = 0;
+	for (size_t i = 0; i < w->files.n; i++)
+		profiles |= is_profile(w->files.v[i].name);
+	if (profiles && !part_torch(w))
+		w->no_memory = true;
+	keep_best_of(w, d, &w->files, profiles);
+	keep_best_of(w, d, &w->torch, false);
 	for (size_t i = 0; i < w->others.n; i++) {
 		struct file f = w->others.v[i];
 		if (profiles && ss_file_kind_is_answer(f.kind))
@@ -277,7 +307,7 @@ static void keep_best(struct walk *w, const struct dir *d)
 /* Read one directory into files, subdirs and linked, each by name. */
 static bool read_dir(struct walk *w, const struct dir *d, int fd)
 {
-	w->files.n = w->others.n = w->subdirs.n = w->linked.n = 0;
+	w->files.n = w->torch.n = w->others.n = w->subdirs.n = w->linked.n = 0;
 	DIR *dir = fdopendir(fd);
 	if (!dir) {
 		close(fd);
@@ -430,7 +460,7 @@ static bool add_older(struct walk *w, const struct dir *d, struct ss_run newest)
 	for (size_t i = 0; i < w->files.n; i++)
 		most = w->files.v[i].older > most ? w->files.v[i].older : most;
 	for (uint32_t older = 1; older <= most; older++) {
-		struct ss_run run = { .dir = d->path, .dir_mtime_ns = newest.dir_mtime_ns };
+		struct ss_run run = { .dir = d->path, .dir_mtime_ns = newest.dir_mtime_ns, .aside = newest.aside };
 		struct ss_str span = newest_span(w, older);
 		run.name = ss_arena_printf(&w->s->arena, SS_FMT "." SS_FMT, SS_ARG(newest.name), SS_ARG(span));
 		if (!run.name.p || !add_hosts(w, d, &run, older))
@@ -443,6 +473,17 @@ static bool add_older(struct walk *w, const struct dir *d, struct ss_run newest)
 	return true;
 }
 
+/* PyTorch's traces among the profiles of a run: the same program, or another, as PyTorch's profiler saw it. */
+static bool add_torch(struct walk *w, const struct dir *d, struct ss_run beside)
+{
+	struct ss_run run = { .dir = beside.dir, .dir_mtime_ns = beside.dir_mtime_ns, .aside = true };
+	run.name = ss_arena_printf(&w->s->arena, SS_FMT ".pytorch", SS_ARG(beside.name));
+	struct files profiles = w->files;
+	w->files = w->torch;
+	w->torch = profiles;
+	return run.name.p && part_processes(w, d) && add_hosts(w, d, &run, 0) && push_run(w, d, run) && add_older(w, d, run);
+}
+
 static bool add_run(struct walk *w, const struct dir *d, const struct stat *st)
 {
 	struct ss_run run = { .dir = d->path, .mtime_ns = ss_mtime_ns(st), .dir_mtime_ns = ss_mtime_ns(st) };
@@ -452,7 +493,7 @@ static bool add_run(struct walk *w, const struct dir *d, const struct stat *st)
 		run.name = d->rel.n && w->what != SS_SCAN_RUN ? d->rel : last_part(d->path);
 	if (!run.name.p || !part_processes(w, d) || !add_hosts(w, d, &run, 0) || !add_own(w, d, &run))
 		return false;
-	return push_run(w, d, run) && add_older(w, d, run);
+	return push_run(w, d, run) && add_older(w, d, run) && (!w->torch.n || add_torch(w, d, run));
 }
 
 /* Many files are called *.pickle: a few hundred are looked at. Others are what their names say. */
@@ -708,6 +749,7 @@ static bool scan_tree(struct ss_store *s, enum ss_scan what)
 	ss_vec_free(&w.loose);
 	ss_vec_free(&w.skipped);
 	ss_vec_free(&w.files);
+	ss_vec_free(&w.torch);
 	ss_vec_free(&w.others);
 	ss_sidecar_free(&w.sidecar);
 	ss_vec_free(&w.subdirs);

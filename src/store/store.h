@@ -10,6 +10,8 @@
  * it is a run, named by its path from there (the top itself by its last component): so a run, a
  * directory of runs and a heap of copied files open as well.
  *
+ * PyTorch's traces that stand among a run's profiles are one more run, `<run>.pytorch`.
+ *
  * Some tools read other files (kinds.h): those in a run's directory are the run's own; those of the
  * directory that holds plugins/, or below it, stand beside all its runs. Other directories with
  * such files are runs without hosts; where there are profiles too, only those whose event files
@@ -47,7 +49,7 @@ struct ss_run {
 	struct ss_files own, sidecar; /* files of other kinds; the latter shared by all runs of a directory */
 	int64_t mtime_ns;	/* of the newest host; of the directory when there is none */
 	int64_t dir_mtime_ns;	/* changes when a host is added or removed */
-	bool aside;		/* no profile, among runs that have one: nothing that XProf would list */
+	bool aside;		/* no *.xplane.pb, among runs that have one: nothing that XProf would list */
 	uint64_t bytes;
 };
 

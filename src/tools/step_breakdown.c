@@ -13,18 +13,23 @@ enum {
 	S_STEP, S_TIME, S_KERNEL, S_MEMCPY, S_MEMSET, S_COMMUNICATION, S_RUNTIME, S_DATALOADER, S_CPU_OP, S_OTHER, S_COLS
 };
 
-static const struct ss_col step_cols[S_COLS] = {
-	INT("step", "Step", NONE, "N of ProfilerStep#N"),
-	NUM("step_us", "Step time", US, NULL),
-	NUM("kernel_us", "Kernels", US, "A kernel runs that is not a collective"),
-	NUM("memcpy_us", "Copies", US, "Else a copy runs"),
-	NUM("memset_us", "Fills", US, "Else memory is set"),
-	NUM("communication_us", "Exposed communication", US, "Else a collective runs; without devices operators do not hide it"),
-	NUM("runtime_us", "Runtime", US, "Else a thread is in a call of the device's library"),
-	NUM("dataloader_us", "DataLoader", US, "Else a thread waits for the DataLoader"),
-	NUM("cpu_op_us", "CPU operators", US, "Else a thread is in an operator or in a range that the program marked"),
-	NUM("other_us", "Other", US, "Else"),
-};
+#define STEP_COLS(communication, meaning)                                                                                     \
+	{                                                                                                                    \
+		INT("step", "Step", NONE, "N of ProfilerStep#N"),                                                            \
+		NUM("step_us", "Step time", US, NULL),                                                                       \
+		NUM("kernel_us", "Kernels", US, "A kernel runs that is not a collective"),                                   \
+		NUM("memcpy_us", "Copies", US, "Else a copy runs"),                                                          \
+		NUM("memset_us", "Fills", US, "Else memory is set"),                                                         \
+		NUM("communication_us", communication, US, meaning),                                                         \
+		NUM("runtime_us", "Runtime", US, "Else a thread is in a call of the device's library"),                      \
+		NUM("dataloader_us", "DataLoader", US, "Else a thread waits for the DataLoader"),                            \
+		NUM("cpu_op_us", "CPU operators", US, "Else a thread is in an operator or in a range that the program marked"), \
+		NUM("other_us", "Other", US, "Else"),                                                                        \
+	}
+
+static const struct ss_col step_cols[S_COLS] = STEP_COLS("Exposed communication", "Else a collective runs");
+static const struct ss_col host_step_cols[S_COLS] =
+	STEP_COLS("Communication", "A collective of gloo runs, also while operators run: 'distributed' has what no operator hides");
 
 enum { A_CATEGORY, A_TIME, A_SHARE, A_COLS };
 
@@ -95,7 +100,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (t->steps.n)
 		memcpy(steps, t->steps.v, t->steps.n * sizeof(*steps));
 	bool ok = (!by_device || ss_torch_device_steps(t, steps)) && ss_torch_divide(t, steps, t->steps.n, &v);
-	struct ss_table *table = ss_result_table(out, "steps", "Steps", step_cols, S_COLS);
+	struct ss_table *table = ss_result_table(out, "steps", "Steps", t->device.n ? step_cols : host_step_cols, S_COLS);
 	if (ok)
 		fill_steps(table, v, t->steps.n);
 	table = ss_result_table(out, "average", "Mean step", average_cols, A_COLS);

@@ -405,6 +405,40 @@ def gloo_ranks(binary, scratch):
     return wrong + ([] if 'Rank 0 waits longest' in said else [said])
 
 
+def same_figures(binary, scratch):
+    """What step_breakdown and distributed say of the same step of a rank is the same, with devices and without."""
+    folders = {'gloo': os.path.join(scratch, 'gloo')}    # of gloo_ranks
+    for seed in (0, 3, 5, 8):
+        folders[f'seed {seed}'] = folder = os.path.join(scratch, f'figures{seed}')
+        os.makedirs(folder)
+        with open(os.path.join(folder, 'rank-0.json'), 'w') as f:
+            json.dump(random_traces.make(seed)[1], f)
+    wrong, compared = [], {True: 0, False: 0}
+    for label, folder in folders.items():
+        ranks, why = ask(binary, {'tool': 'distributed'}, folder)
+        found = rows({'table': 'ranks', 'key': ['host'], 'cols': ['computation_us', 'overlap_us', 'communication_us', 'other_us']}, ranks) if ranks else {}
+        wrong += [] if found else [f'{label}: {why}']
+        for (host,), (computation, overlap, communication, other) in found.items():
+            answer, why = ask(binary, {'tool': 'step_breakdown', 'params': {'extent': 'device'}}, os.path.join(folder, host + '.json'))
+            if not answer:
+                wrong.append(f'{label} {host}: {why}')
+                continue
+            by = {k[0]: v[0] for k, v in rows({'table': 'average', 'key': ['category'], 'cols': ['time_us']}, answer).items()}
+            title = next(c['label'] for c in answer['tables'][0]['cols'] if c['id'] == 'communication_us')
+            devices = by['kernel'] + by['memcpy'] + by['memset'] > 0
+            compared[devices] += 1
+            copies = by['memcpy'] + by['memset']
+            if devices:    # copies hide communication in step_breakdown and do not in distributed
+                pairs = [('kernels', by['kernel'], computation + overlap)]
+                wrong += [] if -0.01 <= communication - by['communication'] <= copies + 0.01 else [f'{label} {host}: exposed {by["communication"]}, {communication}']
+            else:
+                pairs = [('communication', by['communication'], overlap + communication), ('operators', by['cpu_op'], computation), ('rest', by['other'], other)]
+            pairs.append(('step', sum(by.values()), computation + overlap + communication + other))
+            wrong += [f'{label} {host}: {what}: {a}, {b}' for what, a, b in pairs if abs(a - b) > 0.01]
+            wrong += [] if title == ('Exposed communication' if devices else 'Communication') else [f'{label} {host}: {title}']
+    return wrong + ([] if compared[True] >= 3 and compared[False] >= 2 else [f'compared: {compared}'])
+
+
 def many_devices(binary, scratch):
     """Each device costs as much as the threads' events: of a file that tells of thousands the first ones are judged, and that is said."""
     def trace(devices):
@@ -567,7 +601,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, gloo_ranks, habits, folded, whole_names, of_no_operator, hostile_pickle, spans):
+        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, gloo_ranks, same_figures, habits, folded, whole_names, of_no_operator, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

@@ -237,6 +237,32 @@ static void takes_traces_and_answers(void **state)
 	ss_store_free(&s);
 }
 
+/* PyTorch's traces are no by-products of the profiles beside them: they are a run of their own, which XProf does not list. */
+static void opens_torch_among_profiles(void **state)
+{
+	struct ss_store s;
+	const char *const runs[] = { "r", "r.pytorch", "r.pytorch.1790000000123" };
+	(void)state;
+	make_file("plugins/profile/r/a.xplane.pb", "x");
+	make_file("plugins/profile/r/a.trace.json.gz", "x");
+	make_file("plugins/profile/r/a.1790000000456.pt.trace.json", "x");
+	make_file("plugins/profile/r/a.1790000000123.pt.trace.json", "x");
+	make_file("plugins/profile/r/rank-0.json", "{\"schemaVersion\": 1, \"traceEvents\": []}");
+	scan(&s, NULL);
+	assert_int_equal(s.nruns, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct ss_run *run = ss_store_run(&s, ss_str_from(runs[i]));
+		assert_non_null(run);
+		assert_int_equal(run->nhosts, i == 1 ? 2 : 1);
+		assert_str(run->hosts[0].name, "a");
+		assert_int_equal(run->aside, i > 0);
+	}
+	assert_str(ss_store_run(&s, SS_STR("r.pytorch"))->hosts[1].name, "rank-0");
+	assert_non_null(strstr(why(&s, "/a.trace.json.gz"), "next to it"));
+	assert_int_equal(s.nskipped_all, 1);
+	ss_store_free(&s);
+}
+
 /* Outside of plugins/profile such a directory is a run where there is no other. */
 static void takes_loose_answers(void **state)
 {
@@ -687,6 +713,7 @@ int main(void)
 		TEST(scans_what_it_is_told_to),
 		TEST(says_why_nothing_was_found),
 		TEST(takes_traces_and_answers),
+		TEST(opens_torch_among_profiles),
 		TEST(takes_loose_answers),
 		TEST(hands_event_files_to_runs),
 		TEST(lists_event_files_without_profiles),
