@@ -193,6 +193,7 @@ static int run(int argc, char **argv)
 		CLI_TEXT("logdir", 'l', &logdir),
 		CLI_EACH("port", 'p', add_port, &ports),
 		CLI_FLAG("gpu", 0, &gpu),
+		CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_doctor, argc, argv, opts, SS_COUNT(opts), 0, 1);
 	struct cli_sink sink;
@@ -230,6 +231,7 @@ const struct cli_command cli_command_doctor = {
 		"Exit status 0: no check is BAD; 1: at least one is.\n\n"
 		"  -l, --logdir D  directory for profiles (default: .)\n"
 		"  -p, --port N    port to check; may be repeated (default: 6006)\n"
-		"      --gpu       fail if this machine has no GPU\n",
+		"      --gpu       fail if this machine has no GPU\n"
+		"      --strict    as of other commands; an incomplete profile is BAD without it, too\n",
 	.run = run,
 };

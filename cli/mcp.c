@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TIMEOUT_S 60u
@@ -35,7 +36,9 @@ static const char instructions[] =
 	"not zero.";
 
 struct server {
+	struct ss_location place;
 	struct ss_str root;
+	bool root_is_profile;
 	uint64_t timeout_ms;
 	struct mcp_input in;
 };
@@ -152,6 +155,8 @@ static bool put_call(struct server *s, struct ss_buf *b, const struct message *m
 {
 	struct mcp_call c = {
 		.root = s->root,
+		.root_is_profile = s->root_is_profile,
+		.strict = cli_strict,
 		.timeout_ms = s->timeout_ms,
 		.in = &s->in,
 		.id = m->id,
@@ -259,26 +264,44 @@ static bool serve(struct server *s)
 	return ok;
 }
 
+/* An archive or an address is opened once, for all answers. */
+static bool open_root(struct server *s, const char *path, struct ss_err *err)
+{
+	static char real[PATH_MAX];
+	struct stat st;
+	if (strcmp(path, "-") == 0)
+		return ss_fail(err, SS_EINVAL, "'-' is standard input, on which the messages of the agent come: name a directory, a "
+			       "file or an address");
+	if (realpath(path, real))
+		path = real;
+	else if (!strstr(path, "://"))
+		return ss_fail(err, SS_ENOTFOUND, "'%s' cannot be read: %s", path, strerror(errno));
+	if (!cli_location_open(&s->place, path, err))
+		return false;
+	s->root = ss_str_from(s->place.named);
+	s->root_is_profile = ss_location_is_made(&s->place) || (stat(path, &st) == 0 && !S_ISDIR(st.st_mode));
+	if (ss_location_is_made(&s->place))
+		ss_location_share(&s->place);
+	return true;
+}
+
 static int run(int argc, char **argv)
 {
 	uint64_t timeout_s = TIMEOUT_S;
-	const struct cli_opt opts[] = { CLI_NUMBER("timeout", 't', 86400, &timeout_s) };
+	const struct cli_opt opts[] = { CLI_NUMBER("timeout", 't', 86400, &timeout_s), CLI_STRICT };
 	int status = cli_parse(&cli_command_mcp, argc, argv, opts, SS_COUNT(opts), 0, 1);
 	if (status >= 0)
 		return status;
 	const char *path = optind < argc ? argv[optind] : ".";
 	struct server s = { .timeout_ms = timeout_s * 1000 };
 	struct ss_err err = { 0 };
-	char root[PATH_MAX];
 	if (!timeout_s)
 		return cli_misuse(&cli_command_mcp, "--timeout takes seconds, from 1 to 86400");
-	if (!realpath(path, root)) {
-		ss_fail(&err, SS_ENOTFOUND, "'%s' cannot be read: %s", path, strerror(errno));
-		return cli_fail(&err);
-	}
-	s.root = ss_str_from(root);
 	signal(SIGPIPE, SIG_IGN);
-	return serve(&s) ? CLI_DONE : CLI_FAILED;
+	status = !open_root(&s, path, &err) ? cli_fail(&err) : serve(&s) ? CLI_DONE : CLI_FAILED;
+	ss_location_share(NULL);
+	ss_location_close(&s.place);
+	return status;
 }
 
 const struct cli_command cli_command_mcp = {
@@ -287,9 +310,11 @@ const struct cli_command cli_command_mcp = {
 	.summary = "answer agents over the Model Context Protocol",
 	.help = "Answers the messages of an agent on standard input: one JSON-RPC message a line, as the Model Context\n"
 		"Protocol has it. Profiles lie in PATH (default: the current directory); nothing outside of it is read,\n"
-		"and nothing is written.\n"
+		"and nothing is written. PATH may be an archive or an https:// address, too: it is opened when the server\n"
+		"starts, and is then the only profile (\".\").\n"
 		"docs/agents.md has the tools and how to set an agent up.\n\n"
-		"  -t, --timeout S   stop an answer after S seconds (default: 60)\n\n"
+		"  -t, --timeout S   stop an answer after S seconds (default: 60)\n"
+		"      --strict      refuse profiles of which anything is missing (default: a warning)\n\n"
 		"  stepscope mcp /srv/train/logs\n",
 	.run = run,
 };

@@ -45,6 +45,8 @@ extern const struct mcp_tool mcp_tools[]; /* the last has no name */
 struct mcp_call {
 	const struct mcp_tool *tool;
 	struct ss_str root; /* canonical: profiles lie in it */
+	bool root_is_profile; /* no directory of this machine: it has no paths inside */
+	bool strict;
 	char *argv[MCP_WORDS + 1];
 	size_t argc;
 	const char *profile, *run, *host, *start, *end; /* NULL: not given */

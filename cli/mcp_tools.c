@@ -200,11 +200,26 @@ static bool add_option(struct given *g, const char *option, const char *value)
 	return (joined.p || ss_fail_mem(g->err)) && add_word(g, joined.p);
 }
 
+/* Of a server of one profile: that. */
+static const char *whole_root(struct given *g, const char *value)
+{
+	struct ss_str root = g->c->root;
+	size_t slash = ss_str_rchr(root, '/');
+	struct ss_str name = ss_str_sub(root, slash == SS_NPOS ? 0 : slash + 1, root.n);
+	if (!*value || strcmp(value, ".") == 0 || ss_str_is(root, value) || ss_str_is(name, value))
+		return root.p;
+	ss_fail(g->err, SS_ENOTFOUND, "there is no profile '%.200s': this server has '" SS_FMT "' alone, which is '.'", value,
+		SS_ARG(root));
+	return NULL;
+}
+
 /* A profile: in the server's directory, links resolved. */
 static const char *path_of(struct given *g, const char *value)
 {
 	struct mcp_call *c = g->c;
 	char real[PATH_MAX];
+	if (c->root_is_profile)
+		return whole_root(g, value);
 	struct ss_str path = *value == '/' ? ss_str_from(value) : ss_arena_printf(&c->arena, SS_FMT "/%s", SS_ARG(c->root), value);
 	if (!path.p) {
 		ss_fail_mem(g->err);
@@ -347,7 +362,7 @@ static bool take_arguments(struct given *g, struct ss_str arguments)
 static bool finish(struct given *g)
 {
 	const struct mcp_param *p = g->c->tool->params;
-	bool xprof = strcmp(g->c->tool->words[0], "xprof") == 0; /* its operands are paths, which begin with a slash */
+	bool xprof = strcmp(g->c->tool->words[0], "xprof") == 0; /* its operands are paths and addresses, which begin with no dash */
 	for (size_t i = 0; p[i].name; i++) {
 		if (!g->set[i] && p[i].required)
 			return ss_fail(g->err, SS_EINVAL, "%s needs '%s': %s", g->c->tool->name, p[i].name, p[i].doc);
@@ -369,5 +384,7 @@ bool mcp_call_read(struct mcp_call *c, struct ss_str arguments, struct ss_err *e
 	for (size_t i = 0; c->tool->words[i]; i++)
 		if (!add_word(&g, c->tool->words[i]))
 			return false;
+	if (c->strict && !add_word(&g, "--strict"))
+		return false;
 	return take_arguments(&g, arguments) && finish(&g);
 }

@@ -40,17 +40,21 @@ static int run(int argc, char **argv)
 	const struct cli_opt opts[] = {
 		CLI_TEXT("output", 'o', &output),
 		CLI_FLAG("partial", 0, &partial),
+		CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_merge, argc, argv, opts, SS_COUNT(opts), 1, 1);
 	if (status >= 0)
 		return status;
+	if (partial && cli_strict)
+		return cli_misuse(&cli_command_merge, "--partial and --strict contradict each other");
 	struct cli_parts p = { .count = 0 };
 	struct ss_location place;
 	struct ss_err err = { 0 };
 	bool ok = cli_location_open(&place, argv[optind], &err);
-	if (ok && ss_location_scratch(&place) && !output)
-		ok = ss_fail(&err, SS_EINVAL, "'%s' is an archive: name the file to be written with --output", argv[optind]);
-	ok = ok && cli_parts_read(&p, place.path, false, &err) && say_lost(&p, &err);
+	if (ok && ss_location_is_made(&place) && !output)
+		ok = ss_fail(&err, SS_EINVAL, "'%s' is %s: name the file to be written with --output", place.named,
+			     place.requests ? "an address" : strcmp(place.named, "-") == 0 ? "standard input" : "an archive");
+	ok = ok && cli_parts_read(&p, place.path, false, &err) && cli_parts_whole(&p, &err) && say_lost(&p, &err);
 	if (ok && p.lost.n && !partial)
 		ok = ss_fail(&err, SS_ENOTFOUND,
 			     "%zu of %llu parts are missing: make them again ('stepscope reduce PATH --shard I/N'), or go on "
@@ -75,6 +79,7 @@ const struct cli_command cli_command_merge = {
 		"with their hosts, and the status is 1. 'stepscope tool stragglers DIR', or FILE, gives exactly the answer "
 		"that the profiles give.\n\n"
 		"  -o, --output FILE there instead of to DIR/" CLI_MERGED_NAME "\n"
-		"      --partial     go on without lost shards: their hosts are then missing in every answer\n",
+		"      --partial     go on without lost shards: their hosts are then missing in every answer\n"
+		"      --strict      fail if anything of a profile was missing when it was reduced\n",
 	.run = run,
 };

@@ -1,6 +1,8 @@
 /* parts.c - see parts.h. */
 #include "parts.h"
 
+#include "cli.h"
+
 #include "base/file.h"
 #include "base/write.h"
 
@@ -175,6 +177,17 @@ bool cli_parts_read(struct cli_parts *p, const char *path, bool merged, struct s
 	if (ok && !p->shards.n)
 		return ss_fail(err, SS_ENOTFOUND, "'%s' holds no parts (part-<i>-of-<n>" CLI_PART_SUFFIX ")", path);
 	return ok && check(p, err) && unite(p, err) && find_lost(p, err);
+}
+
+bool cli_parts_whole(const struct cli_parts *p, struct ss_err *err)
+{
+	for (size_t i = 0; cli_strict && i < p->all.v.n; i++)
+		if (p->all.v.v[i].nnotes)
+			return ss_fail(err, SS_EFORMAT, "the profile is incomplete (--strict): " SS_FMT, SS_ARG(p->all.v.v[i].notes[0]));
+	if (cli_strict && !p->lost.n && p->all.v.n < p->all.nhosts)
+		return ss_fail(err, SS_EFORMAT, "the profile is incomplete (--strict): %llu of its %llu hosts are in no part",
+			       (unsigned long long)(p->all.nhosts - p->all.v.n), (unsigned long long)p->all.nhosts);
+	return true;
 }
 
 struct ss_str cli_parts_name_lost(struct cli_parts *p, uint64_t index)

@@ -28,6 +28,8 @@ bool cli_parts_is(const char *path);
  * parts of one host are refused, by name.
  */
 bool cli_parts_read(struct cli_parts *p, const char *path, bool merged, struct ss_err *err);
+/* With --strict: did the profiles have everything, and is every host there whose shard is? */
+bool cli_parts_whole(const struct cli_parts *p, struct ss_err *err);
 void cli_parts_close(struct cli_parts *p);
 /* "3/8 (host3, host11)": a shard and its hosts. p is NULL when memory is out. */
 struct ss_str cli_parts_name_lost(struct cli_parts *p, uint64_t index);

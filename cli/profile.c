@@ -67,26 +67,18 @@ static bool open_parts(struct cli_profile *p, const char *path, struct ss_err *e
 			       p->parts->lost.n, (unsigned long long)p->parts->count, path);
 	p->parts_run.name = p->parts->all.run;
 	p->run = &p->parts_run;
-	return true;
-}
-
-/* What it cost. */
-static void say_fetched(const struct ss_location *p)
-{
-	const char *s = p->requests == 1 ? "" : "s";
-	if (p->fetched_bytes)
-		fprintf(stderr, "stepscope: '%s': %.2f MiB in %u request%s\n", p->named, (double)p->fetched_bytes / (1 << 20),
-			p->requests, s);
-	else
-		fprintf(stderr, "stepscope: '%s' has not changed: read from the cache (%u request%s)\n", p->named, p->requests, s);
+	return cli_parts_whole(p->parts, err);
 }
 
 bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *err)
 {
 	if (!ss_location_open(p, path, err))
 		return false;
-	if (p->requests)
-		say_fetched(p);
+	struct ss_str cost = ss_location_cost(p, &p->arena);
+	if (!cost.p)
+		return ss_fail_mem(err);
+	if (cost.n)
+		cli_say(NULL, cost);
 	for (size_t i = 0; i < p->notes.n && i < 10; i++) {
 		struct ss_str text = ss_arena_printf(&p->arena, "'" SS_FMT "' %s", SS_ARG(p->notes.v[i].path), p->notes.v[i].why);
 		if (!text.p)

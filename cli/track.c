@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 extern const struct cli_command cli_command_track;
 
@@ -117,8 +118,21 @@ static struct ss_str place_of(struct cli_profile *p)
 	return p->hosts_asked.n == 1 ? p->hosts_asked.files[0]->path : p->run->dir;
 }
 
+/* A history that is not there yet is made for the first profile that can be read. */
+struct history {
+	const char *path;
+	struct ss_track track;
+	bool open;
+};
+
+static bool open_history(struct history *h, struct ss_err *err)
+{
+	h->open = h->open || ss_track_open(&h->track, h->path, true, err);
+	return h->open;
+}
+
 /* *readable: the profile could be read, and what failed is the history. */
-static bool add_path(struct ss_track *t, const char *path, const struct words *w, int64_t time_ns, bool *readable,
+static bool add_path(struct history *t, const char *path, const struct words *w, int64_t time_ns, bool *readable,
 		     struct ss_err *err)
 {
 	const struct ss_diff_selection all = { 0 };
@@ -139,7 +153,7 @@ static bool add_path(struct ss_track *t, const char *path, const struct words *w
 		struct ss_track_run r = {
 			&run, ss_str_from(text), place_of(&p), time_ns >= 0 ? time_ns : mtime_ns, w->labels, w->nlabels
 		};
-		ok = ss_track_add(t, &r, &known, err);
+		ok = open_history(t, err) && ss_track_add(&t->track, &r, &known, err);
 	}
 	for (size_t i = 0; ok && i < run.notes.n; i++)
 		cli_say("warning", run.notes.v[i]);
@@ -157,7 +171,7 @@ static int add(int argc, char **argv)
 	const char *when = NULL;
 	const struct cli_opt opts[] = { CLI_EACH("label", 'l', take_label, &w), CLI_TEXT("time", 0, &when), CLI_STRICT };
 	struct ss_err err = { 0 };
-	struct ss_track t;
+	struct history t = { .open = false };
 	int64_t time_ns = -1;
 	int status = cli_parse(&cli_command_track, argc, argv, opts, SS_COUNT(opts), 2, 1000000);
 	if (status >= 0)
@@ -165,7 +179,8 @@ static int add(int argc, char **argv)
 	if (when && !time_of(when, &time_ns))
 		return cli_misuse(&cli_command_track, "'%s' is not a time: write 2026-11-22T10:00:00Z, or seconds since 1970",
 				  when);
-	bool ok = ss_track_open(&t, argv[optind], true, &err);
+	t.path = argv[optind];
+	bool ok = access(t.path, F_OK) != 0 || open_history(&t, &err);
 	size_t failed = 0;
 	for (int i = optind + 1; ok && i < argc; i++) {
 		bool readable = false;
@@ -177,7 +192,7 @@ static int add(int argc, char **argv)
 			cli_fail(&err);
 		failed++;
 	}
-	ss_track_close(&t);
+	ss_track_close(&t.track);
 	if (!ok)
 		return cli_fail(&err);
 	if (failed && argc - optind > 2)

@@ -23,6 +23,7 @@ static void list_subcommands(FILE *to)
 			fprintf(to, c->params[i].preset ? " [--%s]" : " --%s", c->params[i].name);
 		fputc('\n', to);
 	}
+	fputs("each but server takes --logdir and --host, and --strict: fail if anything of a profile is missing\n", to);
 	fputs("  server [--logdir] [--port]\n", to);
 }
 

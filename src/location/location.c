@@ -159,9 +159,28 @@ static bool take_address(struct ss_location *p, struct ss_err *err)
 	return refuse_address(named, err);
 }
 
+static const struct ss_location *shared_place;
+
+void ss_location_share(const struct ss_location *p)
+{
+	shared_place = p;
+}
+
+static bool take_shared(struct ss_location *p, const char *named)
+{
+	if (!shared_place || strcmp(named, shared_place->named) != 0)
+		return false;
+	*p = *shared_place;
+	p->shared = true;
+	p->arena = (struct ss_arena){ 0 };
+	return true;
+}
+
 bool ss_location_open(struct ss_location *p, const char *named, struct ss_err *err)
 {
 	struct stat st;
+	if (take_shared(p, named))
+		return true;
 	bool from_stdin = strcmp(named, "-") == 0;
 	*p = ss_location_plain(named);
 	if (is_address(ss_str_from(named)) && stat(named, &st) != 0)
@@ -173,9 +192,11 @@ void ss_location_close(struct ss_location *p)
 {
 	if (!p->named)
 		return;
-	ss_scratch_close(&p->scratch);
-	ss_cache_close(&p->cached);
-	ss_vec_free(&p->notes);
+	if (!p->shared) {
+		ss_scratch_close(&p->scratch);
+		ss_cache_close(&p->cached);
+		ss_vec_free(&p->notes);
+	}
 	ss_arena_release(&p->arena);
 	*p = ss_location_plain(NULL);
 }
@@ -183,6 +204,16 @@ void ss_location_close(struct ss_location *p)
 const char *ss_location_scratch(const struct ss_location *p)
 {
 	return p->named && p->scratch.fd >= 0 ? p->scratch.parent : NULL;
+}
+
+struct ss_str ss_location_cost(const struct ss_location *p, struct ss_arena *arena)
+{
+	const char *s = p->requests == 1 ? "" : "s";
+	if (!p->requests || p->shared)
+		return SS_STR("");
+	if (!p->fetched_bytes)
+		return ss_arena_printf(arena, "'%s' has not changed: read from the cache (%u request%s)", p->named, p->requests, s);
+	return ss_arena_printf(arena, "'%s': %.2f MiB in %u request%s", p->named, (double)p->fetched_bytes / (1 << 20), p->requests, s);
 }
 
 /* Paths of what was unpacked, as the user would say them. */

@@ -29,11 +29,17 @@ struct ss_location {
 	struct ss_cache_entry cached;	/* of an address */
 	unsigned requests;		/* that were made; fetched_bytes is 0 where the cache had the file */
 	uint64_t fetched_bytes;
+	bool shared;			/* the one of ss_location_share: what lies there is not this one's to close */
 	struct ss_arena arena;
 };
 
 /* `named` stays with the caller, for as long as the location. */
 bool ss_location_open(struct ss_location *p, const char *named, struct ss_err *err);
+/*
+ * The same name leads there from now on, without a look at it again, until NULL is given. `p` stays open as long as that:
+ * for a process and its children that open one place many times.
+ */
+void ss_location_share(const struct ss_location *p);
 /* A path of this machine, as it is: nothing is looked at, and nothing need be closed. */
 static inline struct ss_location ss_location_plain(const char *path)
 {
@@ -53,6 +59,8 @@ static inline bool ss_location_is_made(const struct ss_location *p)
 {
 	return p->scratch.fd >= 0 || p->requests;
 }
+/* What it cost to fetch it, in words; "" where nothing was, p NULL where memory is out. */
+struct ss_str ss_location_cost(const struct ss_location *p, struct ss_arena *arena);
 /* All runs there, as ss_store_scan finds them, and among what was passed over the notes. */
 bool ss_location_scan(const struct ss_location *p, struct ss_store *s, struct ss_err *err);
 

@@ -92,6 +92,9 @@ def same_answers(c):
     c.case('a comparison', ['diff', 'ssh://far' + SAMPLE, 'ssh://far' + odd], 0, None)
     c.case('options with a path', ['diff', '--base=ssh://far' + SAMPLE, '--new', 'ssh://far' + odd], 0, None)
     c.check('an export to stdout', c.case('export', ['export', 'ssh://far' + SAMPLE, '--host', 'host0', '--to', 'chrome'], 0, None).startswith(b'{'))
+    asked = subprocess.run([c.binary, 'mcp', 'ssh://far' + SAMPLE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, env=c.env,
+                           input=b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"runs","arguments":{}}}\n')
+    c.check('an agent', b'host2' in asked.stdout, asked)
     at_home = os.path.relpath(SAMPLE, os.path.expanduser('~'))
     c.check('the home directory', c.run('runs', 'ssh://far/~/' + at_home).stdout == c.run('runs', SAMPLE).stdout)
 

@@ -48,6 +48,10 @@ static bool take_flag(struct xcli *x, int argc, char **argv, int *i)
 	const char *flag = argv[*i] + strspn(argv[*i], "-"), *eq = strchr(flag, '=');
 	size_t n = eq ? (size_t)(eq - flag) : strlen(flag);
 	const char **place = place_of(x, flag, n);
+	if (is_name(flag, n, "strict") && (!eq || strcmp(eq, "=True") == 0 || strcmp(eq, "=False") == 0)) {
+		x->strict = !eq || eq[1] == 'T';	/* no value of its own may follow it */
+		return true;
+	}
 	if (!place && n > 2 && strncmp(flag, "no", 2) == 0 && !eq &&
 	    (place = place_of(x, flag + 2, n - 2))) {
 		*place = "False";

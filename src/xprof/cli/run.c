@@ -153,6 +153,7 @@ static void close_all(struct xcli *x)
 		ss_host_close(&x->hosts[i]);
 	free(x->hosts);
 	ss_store_free(&x->store);
+	ss_location_close(&x->place);
 }
 
 static const char *combination(const struct xcli *x)
@@ -215,7 +216,7 @@ static bool run_command(struct xcli *x, struct xv **out)
 {
 	bool ok = xcli_args_check(x);
 	if (ok && !(x->cmd->flags & XCLI_NO_SESSION))
-		ok = xcli_session_find(x);
+		ok = xcli_session_find(x) && (!x->strict || xcli_whole(x));
 	ok = ok && x->cmd->run(x, out);
 	if (ok && (x->make.no_memory || !*out))
 		ok = xcli_no_memory(x);
@@ -232,12 +233,11 @@ struct xcli *xcli_other(struct xcli *x, const char *session)
 	o->name = x->name;
 	o->cmd = xcli_find("get_hosts");
 	o->session = session;
+	o->strict = x->strict;
 	o->make.arena = &o->arena;
 	o->next = x->others;
 	x->others = o;
-	if (!xcli_session_find(o))
-		return NULL;
-	return o;
+	return xcli_session_find(o) && (!o->strict || xcli_whole(o)) ? o : NULL;
 }
 
 bool xcli_ask(struct xcli *x, const char *command, struct xv **out, struct ss_str *error)

@@ -1,6 +1,7 @@
 /*
  * session.c - from the session's name to its traces: a file, a run's directory, a log directory
- * (its newest run by name), or the name of a run in the log directory.
+ * (its newest run by name), an archive or an address of these (location.h), or the name of a run in
+ * the log directory.
  */
 #include "xprof/cli/args.h"
 
@@ -8,6 +9,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -103,16 +105,16 @@ static bool newest_run(struct xcli *x, struct ss_str *dir)
  */
 static bool run_in_logdir(struct xcli *x, struct ss_str *dir)
 {
-	const char *s = x->session;
+	const char *s = x->session, *logdir = x->place.path;
 	struct ss_str tries[3] = {
-		ss_arena_printf(&x->arena, "%s/plugins/profile/%s", x->logdir, s),
+		ss_arena_printf(&x->arena, "%s/plugins/profile/%s", logdir, s),
 		SS_STR(""),
-		ss_arena_printf(&x->arena, "%s/%s", x->logdir, s),
+		ss_arena_printf(&x->arena, "%s/%s", logdir, s),
 	};
 	if (strlen(s) == 14 && strspn(s, "0123456789") == 14)
 		tries[1] = ss_arena_printf(&x->arena,
 					   "%s/plugins/profile/%.4s_%.2s_%.2s_%.2s_%.2s_%.2s",
-					   x->logdir, s, s + 4, s + 6, s + 8, s + 10, s + 12);
+					   logdir, s, s + 4, s + 6, s + 8, s + 10, s + 12);
 	for (size_t i = 0; i < SS_COUNT(tries); i++) {
 		if (!tries[i].p)
 			return xcli_no_memory(x);
@@ -121,7 +123,24 @@ static bool run_in_logdir(struct xcli *x, struct ss_str *dir)
 			return true;
 		}
 	}
-	return xcli_fail(x, XCLI_PATH, "There is no run '%s' in '%s'", s, x->logdir);
+	return xcli_fail(x, XCLI_PATH, "There is no run '%s' in '%s'", s, x->place.named);
+}
+
+/* What is missing of an archive is a warning, and a failure with --strict. */
+static bool open_place(struct xcli *x, const char *named)
+{
+	struct ss_err err = { 0 };
+	if (!ss_location_open(&x->place, named, &err))
+		return xcli_fail(x, err.code == SS_ENOMEM ? XCLI_INTERNAL : XCLI_PATH, "%s", err.text);
+	struct ss_str cost = ss_location_cost(&x->place, &x->arena);
+	if (!cost.p)
+		return xcli_no_memory(x);
+	if (cost.n)
+		fprintf(stderr, "stepscope: " SS_FMT "\n", SS_ARG(cost));
+	for (size_t i = 0; i < x->place.notes.n; i++)
+		xv_printf(x->warnings, NULL, "'" SS_FMT "' %s", SS_ARG(x->place.notes.v[i].path), x->place.notes.v[i].why);
+	return !x->strict || !x->place.nnotes_all ||
+	       xcli_fail(x, XCLI_INTERNAL, "the archive '%s' is incomplete (--strict)", x->place.named);
 }
 
 /* The directory that holds the traces; `file` is set where the session is one file of it. */
@@ -131,9 +150,16 @@ static bool find_directory(struct xcli *x, struct ss_str *dir, struct ss_str *fi
 	bool directory = false;
 	if (strlen(s) >= PATH_MAX)
 		return xcli_fail(x, XCLI_PATH, "The session's name is longer than a path can be");
-	if (!exists(s, &directory))
-		return x->logdir && s != x->logdir ? run_in_logdir(x, dir)
-						   : xcli_fail(x, XCLI_PATH, "There is no '%s'", s);
+	if (!open_place(x, s))
+		return false;
+	if (!exists(x->place.path, &directory)) {
+		if (!x->logdir || s == x->logdir)
+			return xcli_fail(x, XCLI_PATH, "There is no '%s'", s);
+		ss_location_close(&x->place);
+		return open_place(x, x->logdir) && run_in_logdir(x, dir);
+	}
+	s = x->place.path;
+	x->input = ss_str_from(x->place.named);
 	*dir = ss_str_from(s);
 	if (directory)
 		return newest_run(x, dir);
@@ -174,10 +200,14 @@ static bool list_traces(struct xcli *x, struct ss_str dir)
 	return true;
 }
 
-/* The path below the directory as its user wrote it, not as it is without links. */
+/* The path below the directory as its user wrote it, not as it is without links; of an archive, the member. */
 static struct ss_str as_typed(struct xcli *x, struct ss_str path)
 {
 	struct ss_str rest = path;
+	if (ss_location_is_made(&x->place))
+		return ss_str_take(&rest, ss_str_from(x->place.path)) && rest.n > 1
+			? ss_arena_printf(&x->arena, "%s:" SS_FMT, x->place.named, SS_ARG(ss_str_sub(rest, 1, rest.n)))
+			: x->input;
 	if (!x->root.n || !ss_str_take(&rest, x->root) || !rest.n || rest.p[0] != '/')
 		return path;
 	return ss_arena_printf(&x->arena, SS_FMT SS_FMT, SS_ARG(x->dir), SS_ARG(rest));
@@ -236,7 +266,22 @@ static bool choose_file(struct xcli *x, struct ss_str file)
 	free(real);
 	x->traces = t;
 	x->ntraces = 1;
+	/* Beside a file that was fetched nothing of the run lies. */
+	if (ss_location_is_made(&x->place)) {
+		x->available = t;
+		x->navailable = 1;
+	}
 	return t->path.p || xcli_no_memory(x);
+}
+
+/* The run's name is that of the directory, as far as the user has named one. */
+static struct ss_str name_of_run(const struct xcli *x, bool is_file)
+{
+	struct ss_str named = ss_str_from(x->place.named);
+	size_t slash = ss_str_rchr(named, '/');
+	if (!is_file || !ss_location_is_made(&x->place))
+		return last_part(x->root);
+	return slash == SS_NPOS ? stem_of(named) : last_part(ss_str_sub(named, 0, slash));
 }
 
 /* Answers name the traces by their own path where the path given was relative. */
@@ -252,7 +297,7 @@ bool xcli_session_find(struct xcli *x)
 	char *real = realpath(dir.p, NULL);
 	x->root = ss_arena_str(&x->arena, real ? ss_str_from(real) : dir);
 	x->dir = dir;
-	x->run = last_part(x->root);
+	x->run = name_of_run(x, file.n);
 	free(real);
 	x->traces = x->available;
 	x->ntraces = x->navailable;
@@ -261,7 +306,7 @@ bool xcli_session_find(struct xcli *x)
 	if (!x->ntraces)
 		return xcli_fail(x, XCLI_PATH,
 				 "There are no *.xplane.pb files in '" SS_FMT "' (DATA_ABSENT)",
-				 SS_ARG(dir));
+				 SS_ARG(ss_location_is_made(&x->place) ? x->input : dir));
 	if (x->host && !(x->cmd->flags & XCLI_HOST_IS_NUMBER) && !choose_host(x))
 		return false;
 	if (x->cmd->flags & XCLI_ONE_TRACE && x->ntraces > 1)
@@ -297,4 +342,15 @@ bool xcli_open(struct xcli *x)
 	ok = ok && ss_model_init(&x->model, list, x->nhosts, &err);
 	free(list);
 	return ok || xcli_failed(x, &err);
+}
+
+bool xcli_whole(struct xcli *x)
+{
+	if (!xcli_open(x))
+		return false;
+	for (size_t i = 0; i < x->nhosts; i++)
+		if (x->hosts[i].x.nnotes)
+			return xcli_fail(x, XCLI_INTERNAL, "the profile is incomplete (--strict): " SS_FMT,
+					 SS_ARG(x->hosts[i].x.notes[0]));
+	return true;
 }

@@ -9,6 +9,7 @@
 #ifndef SS_XPROF_CLI_XCLI_H
 #define SS_XPROF_CLI_XCLI_H
 
+#include "location/location.h"
 #include "request/request.h"
 #include "xprof/cli/value.h"
 
@@ -58,6 +59,8 @@ struct xcli {
 	const char *name;		     /* as called */
 	const char *values[XCLI_MAX_PARAMS]; /* of cmd->params; NULL: not given */
 	const char *session, *logdir, *host;
+	bool strict;		     /* a trace of which something is missing is a failure */
+	struct ss_location place;    /* where the session is, or the log directory with it */
 	struct ss_str run;	 /* directory's name */
 	struct ss_str dir, root; /* its path, as it was typed and without links */
 	struct ss_str input;	 /* session after --host chose a file */
@@ -95,6 +98,8 @@ bool xcli_flag(const struct xcli *x, const char *name);
 
 /* The profiles of the session, opened. */
 bool xcli_open(struct xcli *x);
+/* The same, and nothing of them is missing: for --strict. */
+bool xcli_whole(struct xcli *x);
 
 /*
  * A tool's answer as XProf's clients get it, of all hosts; without parameters it is run once. NULL:
