@@ -270,8 +270,9 @@ static bool open_root(struct server *s, const char *path, struct ss_err *err)
 	static char real[PATH_MAX];
 	struct stat st;
 	if (strcmp(path, "-") == 0)
-		return ss_fail(err, SS_EINVAL, "'-' is standard input, on which the messages of the agent come: name a directory, a "
-			       "file or an address");
+		return ss_fail(err, SS_EINVAL,
+			       "'-' is standard input, on which the messages of the agent come: name a directory, a file or an "
+			       "address");
 	if (realpath(path, real))
 		path = real;
 	else if (!strstr(path, "://"))

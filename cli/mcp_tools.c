@@ -362,7 +362,7 @@ static bool take_arguments(struct given *g, struct ss_str arguments)
 static bool finish(struct given *g)
 {
 	const struct mcp_param *p = g->c->tool->params;
-	bool xprof = strcmp(g->c->tool->words[0], "xprof") == 0; /* its operands are paths and addresses, which begin with no dash */
+	bool xprof = strcmp(g->c->tool->words[0], "xprof") == 0; /* no operand of it begins with a dash */
 	for (size_t i = 0; p[i].name; i++) {
 		if (!g->set[i] && p[i].required)
 			return ss_fail(g->err, SS_EINVAL, "%s needs '%s': %s", g->c->tool->name, p[i].name, p[i].doc);

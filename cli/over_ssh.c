@@ -19,7 +19,8 @@
 #define PORTS 40000
 
 /* Commands that read profiles and write to stdout. */
-static const char *const commands[] = { "summary", "tool", "tools", "runs", "sql", "export", "diff", "gate", "doctor", "mcp", "serve" };
+static const char *const commands[] = { "summary", "tool", "tools", "runs", "sql", "export", "diff", "gate", "doctor", "mcp",
+					"serve" };
 
 struct far {
 	struct ss_str address;	/* "user@host:port", all of them the same */

@@ -183,7 +183,8 @@ bool cli_parts_whole(const struct cli_parts *p, struct ss_err *err)
 {
 	for (size_t i = 0; cli_strict && i < p->all.v.n; i++)
 		if (p->all.v.v[i].nnotes)
-			return ss_fail(err, SS_EFORMAT, "the profile is incomplete (--strict): " SS_FMT, SS_ARG(p->all.v.v[i].notes[0]));
+			return ss_fail(err, SS_EFORMAT, "the profile is incomplete (--strict): " SS_FMT,
+				       SS_ARG(p->all.v.v[i].notes[0]));
 	if (cli_strict && !p->lost.n && p->all.v.n < p->all.nhosts)
 		return ss_fail(err, SS_EFORMAT, "the profile is incomplete (--strict): %llu of its %llu hosts are in no part",
 			       (unsigned long long)(p->all.nhosts - p->all.v.n), (unsigned long long)p->all.nhosts);

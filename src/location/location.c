@@ -213,7 +213,8 @@ struct ss_str ss_location_cost(const struct ss_location *p, struct ss_arena *are
 		return SS_STR("");
 	if (!p->fetched_bytes)
 		return ss_arena_printf(arena, "'%s' has not changed: read from the cache (%u request%s)", p->named, p->requests, s);
-	return ss_arena_printf(arena, "'%s': %.2f MiB in %u request%s", p->named, (double)p->fetched_bytes / (1 << 20), p->requests, s);
+	return ss_arena_printf(arena, "'%s': %.2f MiB in %u request%s", p->named, (double)p->fetched_bytes / (1 << 20),
+			       p->requests, s);
 }
 
 /* Paths of what was unpacked, as the user would say them. */
