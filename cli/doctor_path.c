@@ -3,6 +3,7 @@
  * a profile is opened, and what the search for profiles passed over is named with its cause.
  */
 #include "doctor.h"
+#include "model/host/host.h"
 
 #include "location/location.h"
 #include "store/kinds.h"

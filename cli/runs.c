@@ -6,6 +6,7 @@
  * own. They are in the events, so those of a large run are read only when somebody asks.
  */
 #include "cli.h"
+#include "model/host/host.h"
 
 #include "model/device/env.h"
 #include "request/request.h"

@@ -7,6 +7,7 @@
  * computed here but lengths of bars.
  */
 #include "summary.h"
+#include "model/host/host.h"
 
 #include "base/html.h"
 #include "request/request.h"

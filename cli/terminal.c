@@ -1,5 +1,6 @@
 /* terminal.c - writing to stdout or a file, and to a terminal on the other end. */
 #include "cli.h"
+#include "model/host/host.h"
 
 #include "base/file.h"
 #include "base/write.h"

@@ -1,5 +1,6 @@
 /* tools.c - stepscope tools PATH: which analyses there are for a profile. */
 #include "cli.h"
+#include "model/host/host.h"
 
 #include "request/request.h"
 

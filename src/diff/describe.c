@@ -3,6 +3,7 @@
  * stats of an event on a GPU or a thread, and the program that the profile carries.
  */
 #include "diff/read.h"
+#include "model/host/host.h"
 
 #include "base/buf.h"
 #include "hlo/shape.h"

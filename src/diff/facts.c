@@ -3,6 +3,7 @@
  * parameters, memory.
  */
 #include "diff/read.h"
+#include "model/host/host.h"
 
 #include "base/buf.h"
 #include "hlo/shape.h"

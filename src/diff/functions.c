@@ -5,6 +5,7 @@
  * steps is paid for by every step as well.
  */
 #include "diff/read.h"
+#include "model/host/host.h"
 
 #include "base/safe.h"
 #include "model/attribution/frames.h"

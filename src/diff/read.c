@@ -3,6 +3,7 @@
  * operation and step.
  */
 #include "diff/read.h"
+#include "model/host/host.h"
 
 #include "base/buf.h"
 

@@ -1,5 +1,6 @@
 /* answers.c - what the readers of stored answers share. */
 #include "legacy/answers.h"
+#include "model/host/host.h"
 
 #include "legacy/files/unpack.h"
 

@@ -3,6 +3,7 @@
  * at the end.
  */
 #include "legacy/combine.h"
+#include "model/host/host.h"
 
 #include "base/assert.h"
 #include "base/map.h"

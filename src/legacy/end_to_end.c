@@ -7,6 +7,7 @@
  * evaluation's and prediction's own start, which that chart leaves out.
  */
 #include "legacy/model/end_to_end.h"
+#include "model/host/host.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 

@@ -12,6 +12,7 @@
  */
 #include "base/vec.h"
 #include "legacy/answers.h"
+#include "model/host/host.h"
 #include "tools/memory_cols.h"
 
 #include <stdlib.h>

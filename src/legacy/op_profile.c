@@ -3,6 +3,7 @@
  * the time and of the FLOPS that the device could have done.
  */
 #include "legacy/answers.h"
+#include "model/host/host.h"
 
 #include <math.h>
 

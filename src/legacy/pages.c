@@ -6,6 +6,7 @@
  */
 #include "legacy/combine.h"
 #include "legacy/messages.h"
+#include "model/host/host.h"
 
 static const struct ss_col known[] = {
 	NUM("selfTimePercent", "Time (%)", FRAC, "Self time / time of the device"),

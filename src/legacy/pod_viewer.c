@@ -6,6 +6,7 @@
  * few FLOPS, and the two phases of an all-reduce, which before 2019 were one ("crs").
  */
 #include "legacy/combine.h"
+#include "model/host/host.h"
 
 #include <math.h>
 

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "legacy/combine.h"
+#include "model/host/host.h"
 #include "tools/tf_data_cols.h"
 
 #include <stdlib.h>

@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "legacy/model/tfgraph.h"
+#include "model/host/host.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 

@@ -1,5 +1,6 @@
 /* model.c - a selection of hosts. */
 #include "model/model.h"
+#include "model/host/host.h"
 
 #include "model/preprocess/load.h"
 

@@ -13,9 +13,15 @@
 #ifndef SS_MODEL_MODEL_H
 #define SS_MODEL_MODEL_H
 
-#include "model/host/host.h"
+#include "base/err.h"
+#include "model/host/part.h"
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ss_host;
 
 /* Combined over hosts; see the header of the same name. */
 enum ss_model_part {

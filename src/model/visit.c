@@ -5,6 +5,7 @@
  * threads behind it: there is always one that can go on.
  */
 #include "model/visit.h"
+#include "model/host/host.h"
 
 #include "base/heap.h"
 #include "base/pool.h"

@@ -1,5 +1,6 @@
 /* request.c - running a tool and choosing the emitter of its answer. */
 #include "request/request.h"
+#include "model/host/host.h"
 
 #include "emit/chrome.h"
 #include "emit/csv.h"

@@ -9,6 +9,7 @@
  * still the same.
  */
 #include "serve/session.h"
+#include "model/host/host.h"
 
 #include "base/heap.h"
 #include "model/cluster/part.h"

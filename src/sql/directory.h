@@ -13,8 +13,11 @@
 #define SS_SQL_DIRECTORY_H
 
 #include "base/safe.h"
+#include "base/str.h"
 #include "model/clock_map.h"
+#include "model/host/host.h"
 #include "model/model.h"
+#include "xspace/events.h"
 
 /* The events of one name in a line: posts[first .. first + n). */
 struct ss_sql_pair {

@@ -8,6 +8,7 @@
 #ifndef SS_SQL_SQL_H
 #define SS_SQL_SQL_H
 
+#include "base/str.h"
 #include "model/model.h"
 
 struct ss_sql_value {		/* of a parameter :name */

@@ -7,6 +7,7 @@
  * long the device waited (exposed_communication says that).
  */
 #include "model/device/async_overlap.h"
+#include "model/host/host.h"
 #include "tools/tool.h"
 
 #include <stdlib.h>

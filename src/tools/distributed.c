@@ -7,6 +7,7 @@
  * duration of it is its transfer, and what it takes longer on a rank is waiting. Clocks of ranks
  * differ, durations do not. Rules of steps: model/torch/steps.h, by the device.
  */
+#include "model/host/host.h"
 #include "model/torch/comm.h"
 #include "model/torch/device.h"
 #include "model/torch/steps.h"

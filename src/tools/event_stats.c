@@ -6,6 +6,7 @@
  */
 #include "base/safe.h"
 #include "model/host/event_query.h"
+#include "model/host/host.h"
 #include "tools/words.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* findings.c - see findings.h. */
 #include "tools/findings.h"
+#include "model/host/host.h"
 
 #include <math.h>
 

@@ -6,6 +6,7 @@
  * batches. Of many requests some are shown: those around the percentiles that matter. Means are
  * over all of them.
  */
+#include "model/host/host.h"
 #include "tools/inference_models.h"
 #include "tools/inference_words.h"
 

@@ -6,6 +6,7 @@
  * The same kernel on two hosts is two rows, as their times differ. XProf stops after 1000 rows;
  * here all are shown.
  */
+#include "model/host/host.h"
 #include "model/ops/ops.h"
 #include "model/torch/kernel_name.h"
 #include "model/torch/torch.h"

@@ -10,6 +10,7 @@
  * matrix units, where the excess is marked.
  */
 #include "model/counters/tpu_counters.h"
+#include "model/host/host.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 

@@ -1,5 +1,6 @@
 /* module_pick.c - compiled programs of all hosts of a model, by name. */
 #include "tools/module_pick.h"
+#include "model/host/host.h"
 
 #include "model/ops/ops.h"
 

@@ -8,6 +8,7 @@
  */
 #include "base/buf.h"
 #include "model/counters/tpu_counters.h"
+#include "model/host/host.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 

@@ -6,6 +6,7 @@
  * Say here what the tool answers, by which formula and from where, what was left out, and what it
  * deliberately does not answer.
  */
+#include "model/host/host.h"
 #include "model/preprocess/load.h"
 #include "tools/tool.h"
 

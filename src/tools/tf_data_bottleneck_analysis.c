@@ -7,6 +7,7 @@
  * stand in model/runtime/tfdata.h.
  */
 #include "base/vec.h"
+#include "model/host/host.h"
 #include "model/runtime/tfdata.h"
 #include "table/units.h"
 #include "tools/tf_data_cols.h"

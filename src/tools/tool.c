@@ -1,5 +1,6 @@
 /* tool.c - running a tool; whether a profile has data for it. */
 #include "tools/tool.h"
+#include "model/host/host.h"
 
 #include "base/safe.h"
 #include "verdict/verdict.h"

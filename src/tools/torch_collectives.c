@@ -1,5 +1,6 @@
 /* torch_collectives.c - see torch_collectives.h. Rules: model/torch/comm.h. */
 #include "tools/torch_collectives.h"
+#include "model/host/host.h"
 
 #include "model/torch/comm.h"
 #include "model/torch/device.h"

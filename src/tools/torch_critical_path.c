@@ -1,5 +1,6 @@
 /* torch_critical_path.c - see torch_critical_path.h. */
 #include "tools/torch_critical_path.h"
+#include "model/host/host.h"
 
 #include "model/torch/critical_path.h"
 

@@ -1,4 +1,5 @@
 /* gaps.c - what the recording lacks, so that nobody takes the rest for the whole. */
+#include "model/host/host.h"
 #include "verdict/judge.h"
 
 #include "base/safe.h"

@@ -4,6 +4,7 @@
 #ifndef SS_TESTS_DRIVE_H
 #define SS_TESTS_DRIVE_H
 
+#include "model/host/host.h"
 #include "request/request.h"
 
 struct drive {

@@ -1,5 +1,6 @@
 /* judged.c - see judged.h. */
 #include "sweep/judged.h"
+#include "model/host/host.h"
 
 #include "verdict/verdict.h"
 

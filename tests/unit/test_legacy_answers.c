@@ -1,4 +1,5 @@
 /* tests/unit/test_legacy_answers.c - stored answers of older tools: packed, marked, of several hosts at once. */
+#include "model/host/host.h"
 #include "unit/build_pb.h"
 #include "unit/unit.h"
 

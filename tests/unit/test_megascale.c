@@ -1,4 +1,5 @@
 /* test_megascale.c - arrows and counters of transfers between slices, on the smallest trace that has them all. */
+#include "model/host/host.h"
 #include "unit/unit.h"
 
 #include "model/megascale/megascale.h"

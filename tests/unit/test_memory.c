@@ -1,4 +1,5 @@
 /* test_memory.c - what the allocators did, from events made by hand. */
+#include "model/host/host.h"
 #include "unit/unit.h"
 
 #include "model/runtime/memory.h"

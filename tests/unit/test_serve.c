@@ -1,6 +1,7 @@
 /*
  * test_serve.c - what stands behind the server: answers in flight, answers kept, profiles shared.
  */
+#include "model/host/host.h"
 #include "unit/unit.h"
 
 #include "serve/answers.h"

@@ -1,4 +1,5 @@
 /* The template of a tool, over many hosts that are closed before anybody reads its tables. */
+#include "model/host/host.h"
 #include "unit.h"
 
 #include "emit/json.h"

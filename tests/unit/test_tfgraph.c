@@ -1,4 +1,5 @@
 /* test_tfgraph.c - event files, graphs in every form, what a TPU runs, and where a program's time went. */
+#include "model/host/host.h"
 #include "unit/build_pb.h"
 #include "unit/unit.h"
 

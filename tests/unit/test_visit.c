@@ -1,4 +1,5 @@
 /* Hosts one after the other: their order, and which of several failures is reported. */
+#include "model/host/host.h"
 #include "unit.h"
 
 #include "model/facts/facts.h"

@@ -15,7 +15,12 @@
 #ifndef SS_LEGACY_MODEL_END_TO_END_H
 #define SS_LEGACY_MODEL_END_TO_END_H
 
-#include "model/host/host.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ss_host;
 
 enum ss_e2e_session { SS_E2E_TRAIN, SS_E2E_EVAL, SS_E2E_PREDICT, SS_E2E_SESSIONS };
 enum ss_e2e_phase { SS_E2E_WHOLE, SS_E2E_INIT_SYSTEM, SS_E2E_MODEL_FN, SS_E2E_SETUP_INFEED, SS_E2E_PHASES };

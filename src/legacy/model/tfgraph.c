@@ -1,5 +1,6 @@
 /* tfgraph.c - see tfgraph.h. Linear in names, but for the sorting of scopes and operations. */
 #include "legacy/model/tfgraph.h"
+#include "model/host/host.h"
 
 #include "base/map.h"
 #include "base/vec.h"

@@ -15,8 +15,12 @@
 #ifndef SS_LEGACY_MODEL_TFGRAPH_H
 #define SS_LEGACY_MODEL_TFGRAPH_H
 
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "legacy/files/graphdef.h"
-#include "model/host/host.h"
+
+struct ss_host;
 
 #define SS_TF_LIBRARY "__function_library__"
 /* Deeper parts of a name belong to the operation. */

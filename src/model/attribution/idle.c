@@ -1,5 +1,6 @@
 /* idle.c - see idle.h. */
 #include "model/attribution/idle.h"
+#include "model/host/host.h"
 
 #include "base/safe.h"
 #include "base/vec.h"

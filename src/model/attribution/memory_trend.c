@@ -1,5 +1,6 @@
 /* memory_trend.c - see memory_trend.h. */
 #include "model/attribution/memory_trend.h"
+#include "model/host/host.h"
 
 #include "base/bisect.h"
 #include "model/runtime/memory.h"

@@ -6,6 +6,7 @@
  * shapes of their arguments, if shapes were recorded: how they differ from version to version is why it was compiled again.
  */
 #include "model/attribution/recompiled_torch.h"
+#include "model/host/host.h"
 
 #include "base/bisect.h"
 #include "base/map.h"

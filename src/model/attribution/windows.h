@@ -7,8 +7,13 @@
 #ifndef SS_MODEL_ATTRIBUTION_WINDOWS_H
 #define SS_MODEL_ATTRIBUTION_WINDOWS_H
 
-#include "model/host/host.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "model/intern.h"
+
+struct ss_host;
+struct ss_line;
+struct ss_plane;
 
 enum ss_step_source { SS_STEPS_NONE, SS_STEPS_MARKED, SS_STEPS_DERIVED, SS_STEPS_INFERRED };
 

@@ -12,6 +12,7 @@
 #ifndef SS_MODEL_CLUSTER_CLUSTER_H
 #define SS_MODEL_CLUSTER_CLUSTER_H
 
+#include "base/map.h"
 #include "model/cluster/members.h"
 #include "model/cluster/skeleton.h"
 #include "model/model.h"

@@ -1,5 +1,6 @@
 /* part.c - see part.h. */
 #include "model/cluster/part.h"
+#include "model/host/host.h"
 
 #include "model/cluster/cluster.h"
 #include "wire/gz_in.h"

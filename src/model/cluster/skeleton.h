@@ -12,9 +12,14 @@
 #ifndef SS_MODEL_CLUSTER_SKELETON_H
 #define SS_MODEL_CLUSTER_SKELETON_H
 
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "model/cluster/comm_op.h"
-#include "model/host/host.h"
+
+struct ss_host;
 
 #define SS_NO_STEP INT64_MIN
 

@@ -13,7 +13,11 @@
 #ifndef SS_MODEL_DEVICE_ASYNC_OVERLAP_H
 #define SS_MODEL_DEVICE_ASYNC_OVERLAP_H
 
-#include "model/host/host.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct ss_host;
 
 /* A part of its duration is hidden: at least so much of it, or at most. */
 struct ss_overlap_limits {

@@ -8,6 +8,8 @@
 #include "model/device/places.h"
 #include "model/model.h"
 
+struct ss_plane;
+
 enum ss_hardware { SS_HW_UNKNOWN, SS_HW_CPU_ONLY, SS_HW_GPU, SS_HW_TPU };
 
 /* "UNKNOWN_HARDWARE", "CPU_ONLY", "GPU", "TPU". */

@@ -1,5 +1,6 @@
 /* op_facts.c - decoding the stats of event metadata. */
 #include "model/device/op_facts.h"
+#include "model/host/host.h"
 
 enum {
 	MEM_ACCESSED = 1,	/* MemoryAccessBreakdown.memory_accessed */

@@ -5,8 +5,10 @@
 #ifndef SS_MODEL_DEVICE_OP_FACTS_H
 #define SS_MODEL_DEVICE_OP_FACTS_H
 
-#include "model/host/host.h"
+#include "base/str.h"
 #include "model/program/cost.h"
+
+struct ss_xplane;
 
 struct ss_op_facts {
 	struct ss_str name, long_name;

@@ -5,6 +5,7 @@
  * what one of them does in a cycle; those figures are NVIDIA's and AMD's published ones.
  */
 #include "model/device/env.h"
+#include "model/host/host.h"
 
 #include <math.h>
 

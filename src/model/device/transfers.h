@@ -7,6 +7,7 @@
 #ifndef SS_MODEL_DEVICE_TRANSFERS_H
 #define SS_MODEL_DEVICE_TRANSFERS_H
 
+#include "base/str.h"
 #include "model/model.h"
 
 enum ss_transfer_kind { SS_SEND, SS_SEND_DONE, SS_RECV, SS_RECV_DONE };

@@ -1,5 +1,6 @@
 /* async_ends.c - see async_ends.h. */
 #include "model/host/async_ends.h"
+#include "model/host/host.h"
 
 #include "base/safe.h"
 

@@ -12,7 +12,10 @@
 #define SS_MODEL_HOST_ASYNC_ENDS_H
 
 #include "base/vec.h"
-#include "model/host/host.h"
+#include "xspace/events.h"
+
+struct ss_line;
+struct ss_plane;
 
 struct ss_async_end {
 	int64_t end_ps;

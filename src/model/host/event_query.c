@@ -1,5 +1,6 @@
 /* event_query.c - walking the events of a file that match a query. */
 #include "model/host/event_query.h"
+#include "model/host/host.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -15,8 +15,12 @@
 #ifndef SS_MODEL_HOST_EVENT_QUERY_H
 #define SS_MODEL_HOST_EVENT_QUERY_H
 
+#include "base/arena.h"
+#include "base/err.h"
 #include "base/regex.h"
-#include "model/host/host.h"
+#include "base/str.h"
+
+struct ss_host;
 
 struct ss_event_record {
 	struct ss_str plane, line, line_id,

@@ -1,5 +1,6 @@
 /* read_lines.c - see read_lines.h. */
 #include "model/host/read_lines.h"
+#include "model/host/host.h"
 
 #include "base/pool.h"
 

@@ -2,7 +2,15 @@
 #ifndef SS_MODEL_HOST_READ_LINES_H
 #define SS_MODEL_HOST_READ_LINES_H
 
-#include "model/host/host.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ss_host;
+struct ss_line;
+struct ss_plane;
 
 struct ss_line_read {
 	const struct ss_plane *plane;

@@ -9,8 +9,15 @@
 #ifndef SS_MODEL_HOST_TIME_WALK_H
 #define SS_MODEL_HOST_TIME_WALK_H
 
-#include "model/host/host.h"
 #include "model/host/introsort.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ss_line;
+struct ss_plane;
+struct ss_xevents;
 
 /*
  * The order of one line's events: NULL with *ok where that is the file's order. The caller frees

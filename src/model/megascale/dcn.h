@@ -13,7 +13,12 @@
 #ifndef SS_MODEL_MEGASCALE_DCN_H
 #define SS_MODEL_MEGASCALE_DCN_H
 
-#include "model/host/host.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct ss_host;
+struct ss_plane;
 
 /*
  * One rendezvous on one host, or on all hosts. Times are means over its occurrences, in

@@ -3,6 +3,7 @@
  * be seen. Flows stand in megascale_flows.c, counters in megascale_count.c.
  */
 #include "model/megascale/megascale.h"
+#include "model/host/host.h"
 
 #include "base/vec.h"
 

@@ -11,7 +11,13 @@
 #ifndef SS_MODEL_MEGASCALE_MEGASCALE_H
 #define SS_MODEL_MEGASCALE_MEGASCALE_H
 
-#include "model/host/host.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct ss_host;
+struct ss_line;
+struct ss_plane;
 
 /* An event of a track: of the profile, or made up (`at` is SS_NONE). */
 struct ss_ms_event {

@@ -4,6 +4,7 @@
  * each moment at which something changes is one point.
  */
 #include "base/vec.h"
+#include "model/host/host.h"
 #include "model/megascale/megascale.h"
 
 #include <math.h>

@@ -12,6 +12,7 @@
  */
 #include "base/bisect.h"
 #include "base/vec.h"
+#include "model/host/host.h"
 #include "model/megascale/megascale.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
  * (iid); the packet that first uses one carries it.
  */
 #include "model/megascale/perfetto.h"
+#include "model/host/host.h"
 
 #include "base/vec.h"
 #include "wire/gz_out.h"

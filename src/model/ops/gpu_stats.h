@@ -2,7 +2,10 @@
 #ifndef SS_MODEL_OPS_GPU_STATS_H
 #define SS_MODEL_OPS_GPU_STATS_H
 
-#include "model/host/host.h"
+#include "base/str.h"
+
+struct ss_line;
+struct ss_plane;
 
 /* Texts are "" and numbers 0 where the event has no such stat. */
 struct ss_gpu_stats {

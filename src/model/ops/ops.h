@@ -14,9 +14,13 @@
 #define SS_MODEL_OPS_OPS_H
 
 #include "base/arena.h"
-#include "model/host/host.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/str.h"
 #include "model/model.h"
 #include "model/program/cost.h"
+
+struct ss_host;
 
 enum ss_core_type { SS_CORE_UNSPECIFIED, SS_CORE_TENSOR, SS_CORE_SPARSE };
 

@@ -6,6 +6,7 @@
  * many events bear it.
  */
 #include "model/preprocess/derive.h"
+#include "model/host/host.h"
 
 #include "model/host/opname.h"
 #include "model/preprocess/preprocess.h"

@@ -5,6 +5,7 @@
 #ifndef SS_MODEL_PREPROCESS_DERIVE_H
 #define SS_MODEL_PREPROCESS_DERIVE_H
 
+#include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/preprocess/nest.h"

@@ -4,7 +4,9 @@
 #ifndef SS_MODEL_PREPROCESS_LOAD_H
 #define SS_MODEL_PREPROCESS_LOAD_H
 
-#include "model/host/host.h"
+#include "base/err.h"
+
+struct ss_host;
 
 /* Read and preprocess all events, unless that was done before. Safe to call from several threads. */
 bool ss_host_load(struct ss_host *h, struct ss_err *err);

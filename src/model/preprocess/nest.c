@@ -1,5 +1,6 @@
 /* nest.c - derived lines, built span by span. */
 #include "model/preprocess/nest.h"
+#include "model/host/host.h"
 
 #include "base/safe.h"
 #include "xprof/quirks/quirks.h"

@@ -17,7 +17,11 @@
 #ifndef SS_MODEL_PREPROCESS_NEST_H
 #define SS_MODEL_PREPROCESS_NEST_H
 
-#include "model/host/host.h"
+#include "model/host/spans.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ss_line;
 
 #define SS_NEST_LEVELS 256u	/* deeper ones are left out; the deepest seen in a real profile is below 60 */
 #define SS_NEST_RULED 2u

@@ -8,7 +8,14 @@
 #ifndef SS_MODEL_PREPROCESS_PREPROCESS_H
 #define SS_MODEL_PREPROCESS_PREPROCESS_H
 
-#include "model/host/host.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct ss_flow;
+struct ss_host;
+struct ss_line;
+struct ss_plane;
 
 /*
  * The meta index of a name that the file does not have; SS_NONE when memory is out. While a plane

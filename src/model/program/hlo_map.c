@@ -1,5 +1,6 @@
 /* hlo_map.c - HLO modules of /host:metadata by program id. */
 #include "model/program/hlo_map.h"
+#include "model/host/host.h"
 
 #include <stdlib.h>
 

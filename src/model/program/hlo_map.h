@@ -8,8 +8,12 @@
 #ifndef SS_MODEL_PROGRAM_HLO_MAP_H
 #define SS_MODEL_PROGRAM_HLO_MAP_H
 
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
 #include "hlo/hlo.h"
-#include "model/host/host.h"
+
+struct ss_host;
 
 struct ss_hlo_entry {
 	int64_t program_id;	/* the number in brackets at the end of `title`, or else the metadata's id */

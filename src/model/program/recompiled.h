@@ -8,7 +8,10 @@
 #define SS_MODEL_PROGRAM_RECOMPILED_H
 
 #include "base/arena.h"
-#include "model/host/host.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct ss_host;
 
 struct ss_recompiled {
 	uint64_t programs;     /* of the function's name, two or more; 0: nothing is known */

@@ -1,4 +1,5 @@
 /* batching.c - how the batching layer of a serving program is configured, out of the metrics it exports. */
+#include "model/host/host.h"
 #include "model/runtime/inference.h"
 
 /* "m0:1" is version 1 of the model "m0", as the batching layer calls it. */

@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include "model/device/env.h"
 #include "model/fold.h"
+#include "model/host/host.h"
 #include "model/preprocess/load.h"
 #include "model/runtime/inference.h"
 

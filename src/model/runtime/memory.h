@@ -18,6 +18,8 @@
 #ifndef SS_MODEL_RUNTIME_MEMORY_H
 #define SS_MODEL_RUNTIME_MEMORY_H
 
+#include "base/arena.h"
+#include "base/str.h"
 #include "model/model.h"
 
 struct ss_mem_event {

@@ -1,5 +1,6 @@
 /* snapshot.c - going through the events of a memory snapshot. Linear in events. */
 #include "model/runtime/snapshot.h"
+#include "model/host/host.h"
 
 #include "import/pickle.h"
 #include "import/pprof.h"

@@ -14,8 +14,10 @@
 #ifndef SS_MODEL_RUNTIME_SNAPSHOT_H
 #define SS_MODEL_RUNTIME_SNAPSHOT_H
 
+#include "base/err.h"
 #include "import/snapshot.h"
-#include "model/host/host.h"
+
+struct ss_host;
 
 /* Of a raw file; immutable. NULL on failure. */
 const struct ss_snapshot *ss_host_snapshot(struct ss_host *h, struct ss_err *err);

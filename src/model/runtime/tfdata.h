@@ -13,7 +13,11 @@
 #ifndef SS_MODEL_RUNTIME_TFDATA_H
 #define SS_MODEL_RUNTIME_TFDATA_H
 
-#include "model/host/host.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct ss_host;
+struct ss_plane;
 
 /* A stage of a pipeline, from the name of its events. */
 struct ss_tfdata_iterator {

@@ -10,6 +10,7 @@
 #ifndef SS_MODEL_STEPS_EVENT_SHARE_H
 #define SS_MODEL_STEPS_EVENT_SHARE_H
 
+#include "base/str.h"
 #include "model/model.h"
 
 /* One core in one step. */

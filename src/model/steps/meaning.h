@@ -4,7 +4,9 @@
 #ifndef SS_MODEL_STEPS_MEANING_H
 #define SS_MODEL_STEPS_MEANING_H
 
-#include "model/host/host.h"
+#include <stdint.h>
+
+struct ss_plane;
 
 enum ss_meaning {
 	SS_MEANING_OTHER,	/* not known, or only around others: a loop, a call */

@@ -1,5 +1,6 @@
 /* torch.c - the part: what the trace says of itself, then the stages of torch_build.h. */
 #include "model/torch/torch.h"
+#include "model/host/host.h"
 
 #include "base/bisect.h"
 #include "model/torch/torch_build.h"

@@ -20,6 +20,9 @@
 #ifndef SS_MODEL_TORCH_TORCH_H
 #define SS_MODEL_TORCH_TORCH_H
 
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "import/kineto.h"
 #include "model/model.h"

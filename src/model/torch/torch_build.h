@@ -2,6 +2,7 @@
 #ifndef SS_MODEL_TORCH_TORCH_BUILD_H
 #define SS_MODEL_TORCH_TORCH_BUILD_H
 
+#include "base/buf.h"
 #include "model/torch/torch.h"
 
 struct ss_torch_build {

@@ -1,5 +1,6 @@
 /* async.c - analyze_async_overlap (model/device/async_overlap.h). */
 #include "model/device/async_overlap.h"
+#include "model/host/host.h"
 #include "xprof/cli/modules.h"
 
 #include <stdlib.h>

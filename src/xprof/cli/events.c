@@ -3,6 +3,7 @@
  * name, plane and line.
  */
 #include "model/host/event_query.h"
+#include "model/host/host.h"
 #include "xprof/cli/modules.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
  * never says yes.
  */
 #include "model/host/event_query.h"
+#include "model/host/host.h"
 #include "xprof/cli/overview.h"
 
 #include <ctype.h>

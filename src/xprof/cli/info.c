@@ -2,6 +2,7 @@
  * info.c - what is in the capture: hosts, planes and lines, programs, the device's peaks, and what
  * is said of LLO data.
  */
+#include "model/host/host.h"
 #include "xprof/cli/xcli.h"
 
 #include "model/program/hlo_map.h"

@@ -5,6 +5,7 @@
 #include "base/icontains.h"
 #include "base/regex.h"
 #include "base/vec.h"
+#include "model/host/host.h"
 #include "xprof/cli/modules.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* run.c - running a subcommand: arguments, session, answer, errors. */
+#include "model/host/host.h"
 #include "xprof/cli/args.h"
 
 #include "base/write.h"

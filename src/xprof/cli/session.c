@@ -3,6 +3,7 @@
  * (its newest run by name), an archive or an address of these (location.h), or the name of a run in
  * the log directory.
  */
+#include "model/host/host.h"
 #include "xprof/cli/args.h"
 
 #include "base/vec.h"
