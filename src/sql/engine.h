@@ -46,6 +46,8 @@ struct ss_sql_directory *ss_sql_events(struct ss_sql *s);
 
 /* Registered with the connection; false when memory is out. */
 bool ss_sql_add_functions(struct ss_sql *s);
+bool ss_sql_add_letters(struct ss_sql *s);
+bool ss_sql_add_percentiles(struct ss_sql *s);
 bool ss_sql_add_events(struct ss_sql *s);
 bool ss_sql_add_stats(struct ss_sql *s);
 bool ss_sql_add_xprof_events(struct ss_sql *s, const char *name);
@@ -97,6 +99,11 @@ struct ss_sql_key {
 };
 bool ss_sql_key_init(struct ss_sql_key *k, const struct ss_sql_directory *d, struct ss_str text);
 bool ss_sql_stat(struct ss_sql_key *k, const struct ss_sql_line *line, uint32_t i, struct ss_xstat *out);
+
+/* The text of an argument; false: it is NULL, or memory is out, which is then the result. */
+bool ss_sql_text_of(sqlite3_context *c, sqlite3_value *v, struct ss_str *out);
+/* Of one letter of UTF-8, or a byte that begins none. */
+size_t ss_sql_letter_bytes(const char *p, const char *end);
 
 /*
  * Does the text match; the pattern is GLOB's, or LIKE's with `escape` (0: none)? Asks whether to go

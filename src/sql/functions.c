@@ -6,7 +6,6 @@
 #include "sql/engine.h"
 
 #include "base/regex.h"
-#include "base/vec.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +17,7 @@ static struct ss_sql *sql_of(sqlite3_context *c)
 	return sqlite3_user_data(c);
 }
 
-/* The text of an argument; false: it is NULL, or memory is out, which is then the result. */
-static bool text_of(sqlite3_context *c, sqlite3_value *v, struct ss_str *out)
+bool ss_sql_text_of(sqlite3_context *c, sqlite3_value *v, struct ss_str *out)
 {
 	if (sqlite3_value_type(v) == SQLITE_NULL)
 		return false;
@@ -53,7 +51,7 @@ static struct ss_sql_key *key_of(sqlite3_context *c, const struct ss_sql_directo
 {
 	struct ss_sql_key *k = sqlite3_get_auxdata(c, 1);
 	struct ss_str text;
-	if (!text_of(c, v, &text))
+	if (!ss_sql_text_of(c, v, &text))
 		return NULL;
 	if (k && ss_str_eq(k->text, text))
 		return k;
@@ -153,7 +151,7 @@ static void search(sqlite3_context *c, int pattern_at, sqlite3_value *pattern_va
 {
 	struct ss_str text, pattern;
 	struct compiled *k = sqlite3_get_auxdata(c, pattern_at);
-	if (!text_of(c, pattern_value, &pattern) || !text_of(c, text_value, &text))
+	if (!ss_sql_text_of(c, pattern_value, &pattern) || !ss_sql_text_of(c, text_value, &text))
 		return;
 	bool kept = k && ss_str_eq((struct ss_str){ k->pattern, k->n }, pattern);
 	k = kept ? k : compile(c, pattern);
@@ -183,8 +181,7 @@ struct wild {
 	char escape;
 };
 
-/* One letter of UTF-8, or a byte that begins none. */
-static size_t letter_bytes(const char *p, const char *end)
+size_t ss_sql_letter_bytes(const char *p, const char *end)
 {
 	unsigned char c = (unsigned char)*p;
 	size_t n = c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1;
@@ -203,12 +200,12 @@ static int in_glob_set(const char **p, const char *end, struct ss_str letter)
 	bool negated = *p < end && **p == '^', in = false, first = true;
 	*p += negated;
 	for (; *p < end && (first || **p != ']'); first = false) {
-		size_t n = letter_bytes(*p, end);
+		size_t n = ss_sql_letter_bytes(*p, end);
 		struct ss_str from = { *p, n }, to = from;
 		*p += n;
 		if (end - *p >= 2 && (*p)[0] == '-' && (*p)[1] != ']') {
 			++*p;
-			n = letter_bytes(*p, end);
+			n = ss_sql_letter_bytes(*p, end);
 			to = (struct ss_str){ *p, n };
 			*p += n;
 		}
@@ -225,7 +222,7 @@ static int in_glob_set(const char **p, const char *end, struct ss_str letter)
  */
 static bool takes(const struct wild *w, const char **p, const char *end, struct ss_str letter)
 {
-	size_t n = letter_bytes(*p, end);
+	size_t n = ss_sql_letter_bytes(*p, end);
 	char c = **p;
 	if (c == (w->like ? '_' : '?')) {
 		++*p;
@@ -237,7 +234,7 @@ static bool takes(const struct wild *w, const char **p, const char *end, struct 
 	}
 	if (w->like && w->escape && c == w->escape && *p + 1 < end) {
 		++*p;
-		n = letter_bytes(*p, end);
+		n = ss_sql_letter_bytes(*p, end);
 	}
 	bool same = ss_str_eq((struct ss_str){ *p, n }, letter);
 	*p += n;
@@ -254,18 +251,21 @@ static bool wild_match(struct ss_sql *s, const struct wild *w, struct ss_str pat
 	const char *p = pattern.p, *pend = p + pattern.n, *t = text.p, *tend = t + text.n,
 		   *star = NULL, *from = NULL;
 	char many = w->like ? '%' : '*';
-	uint64_t steps = 0;
+	size_t steps = 0; /* letters of the text, and bytes of the pattern: a set may be long */
 	while (t < tend) {
-		size_t n = letter_bytes(t, tend);
-		if (++steps % STEPS_BETWEEN == 0 && !ss_sql_go_on(s))
+		size_t n = ss_sql_letter_bytes(t, tend);
+		if (++steps >= STEPS_BETWEEN && !ss_sql_go_on(s))
 			return false;
+		steps = steps < STEPS_BETWEEN ? steps : 0;
 		if (p < pend && *p == many && !(w->escape && many == w->escape)) {
 			star = ++p;
 			from = t;
 			continue;
 		}
 		const char *at = p;
-		if (at < pend && takes(w, &at, pend, (struct ss_str){ t, n })) {
+		bool taken = at < pend && takes(w, &at, pend, (struct ss_str){ t, n });
+		steps += (size_t)(at - p);
+		if (taken) {
 			p = at;
 			t += n;
 			continue;
@@ -273,7 +273,7 @@ static bool wild_match(struct ss_sql *s, const struct wild *w, struct ss_str pat
 		if (!star)
 			return false;
 		p = star;
-		from += letter_bytes(from, tend);
+		from += ss_sql_letter_bytes(from, tend);
 		t = from;
 	}
 	while (p < pend && *p == many)
@@ -295,9 +295,9 @@ static void wild_function(sqlite3_context *c, int n, sqlite3_value **v, bool lik
 {
 	struct ss_str pattern, text, escape = SS_STR("");
 	struct ss_sql *s = sql_of(c);
-	if (!text_of(c, v[0], &pattern) || !text_of(c, v[1], &text))
+	if (!ss_sql_text_of(c, v[0], &pattern) || !ss_sql_text_of(c, v[1], &text))
 		return;
-	if (n > 2 && !text_of(c, v[2], &escape))
+	if (n > 2 && !ss_sql_text_of(c, v[2], &escape))
 		return;
 	if (n > 2 && escape.n != 1) {
 		sqlite3_result_error(c, "ESCAPE takes one letter of ASCII", -1);
@@ -330,7 +330,7 @@ static void instr_function(sqlite3_context *c, int n, sqlite3_value **v)
 	struct ss_str text, piece;
 	bool blobs =
 		sqlite3_value_type(v[0]) == SQLITE_BLOB && sqlite3_value_type(v[1]) == SQLITE_BLOB;
-	if (!text_of(c, v[0], &text) || !text_of(c, v[1], &piece))
+	if (!ss_sql_text_of(c, v[0], &text) || !ss_sql_text_of(c, v[1], &piece))
 		return;
 	size_t at = piece.n ? ss_str_find(text, piece) : 0;
 	int64_t place = 1;
@@ -354,7 +354,7 @@ static void replace_function(sqlite3_context *c, int n, sqlite3_value **v)
 {
 	(void)n;
 	struct ss_str text, piece, with;
-	if (!text_of(c, v[0], &text) || !text_of(c, v[1], &piece) || !text_of(c, v[2], &with))
+	if (!ss_sql_text_of(c, v[0], &text) || !ss_sql_text_of(c, v[1], &piece) || !ss_sql_text_of(c, v[2], &with))
 		return;
 	sqlite3_str *out = sqlite3_str_new(sqlite3_context_db_handle(c));
 	bool ok = true;
@@ -372,90 +372,6 @@ static void replace_function(sqlite3_context *c, int n, sqlite3_value **v)
 		sqlite3_free(all);
 	if (ok && code != SQLITE_OK)
 		sqlite3_result_error_code(c, code);
-}
-
-/* ---- aggregates ---- */
-
-struct numbers {
-	SS_VEC(double) v;
-	double share;
-};
-
-static void gather(sqlite3_context *c, sqlite3_value *x, double share)
-{
-	struct numbers *a = sqlite3_aggregate_context(c, sizeof(*a));
-	if (!a) {
-		sqlite3_result_error_nomem(c);
-		return;
-	}
-	a->share = share;
-	int type = sqlite3_value_numeric_type(x);
-	if (type == SQLITE_NULL)
-		return;
-	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) {
-		sqlite3_result_error(c, "percentile(), quantile_cont() and median() take numbers, not text", -1);
-		return;
-	}
-	/* SQLite's own allocator, so that its limit of memory holds. */
-	if (a->v.n == a->v.cap) {
-		size_t cap = a->v.cap ? 2 * a->v.cap : 64;
-		double *v = sqlite3_realloc64(a->v.v, cap * sizeof(*v));
-		if (!v) {
-			sqlite3_result_error_nomem(c);
-			return;
-		}
-		a->v.v = v;
-		a->v.cap = cap;
-	}
-	a->v.v[a->v.n++] = sqlite3_value_double(x);
-}
-
-static bool share_of(sqlite3_context *c, sqlite3_value *v, double whole, double *share)
-{
-	int type = sqlite3_value_numeric_type(v);
-	*share = sqlite3_value_double(v) / whole;
-	if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && *share >= 0 && *share <= 1)
-		return true;
-	sqlite3_result_error(c,
-			     whole > 1 ? "percentile() takes a number from 0 to 100"
-				       : "quantile_cont() takes a number from 0 to 1",
-			     -1);
-	return false;
-}
-
-static void percentile_step(sqlite3_context *c, int n, sqlite3_value **v)
-{
-	(void)n;
-	double share;
-	if (share_of(c, v[1], 100, &share))
-		gather(c, v[0], share);
-}
-
-static void quantile_step(sqlite3_context *c, int n, sqlite3_value **v)
-{
-	double share = 0.5;
-	if (n == 1 || share_of(c, v[1], 1, &share))
-		gather(c, v[0], share);
-}
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
-static void percentile_final(sqlite3_context *c)
-{
-	struct numbers *a = sqlite3_aggregate_context(c, 0);
-	if (!a || !a->v.n)
-		return;
-	qsort(a->v.v, a->v.n, sizeof(double), by_size);
-	double k = (double)(a->v.n - 1) * a->share;
-	size_t i = (size_t)k, next = i + 1 < a->v.n ? i + 1 : i;
-	sqlite3_result_double(c, a->v.v[i] + (a->v.v[next] - a->v.v[i]) * (k - (double)i));
-	sqlite3_free(a->v.v);
-	a->v.v = NULL;
-	a->v.n = a->v.cap = 0;
 }
 
 /* ---- for people ---- */
@@ -483,28 +399,23 @@ bool ss_sql_add_functions(struct ss_sql *s)
 		const char *name;
 		int n;
 		void (*plain)(sqlite3_context *, int, sqlite3_value **);
-		void (*step)(sqlite3_context *, int, sqlite3_value **);
 	} functions[] = {
-		{ "stat", 2, stat_function, NULL },
-		{ "regexp", 2, regexp_function, NULL },
-		{ "regexp_extract", 2, extract_function, NULL },
-		{ "regexp_extract", 3, extract_function, NULL },
-		{ "like", 2, like_function, NULL },
-		{ "like", 3, like_function, NULL },
-		{ "glob", 2, glob_function, NULL },
-		{ "instr", 2, instr_function, NULL },
-		{ "replace", 3, replace_function, NULL },
-		{ "fmt_ps", 1, fmt_ps_function, NULL },
-		{ "percentile", 2, NULL, percentile_step },
-		{ "quantile_cont", 2, NULL, quantile_step },
-		{ "median", 1, NULL, quantile_step },
+		{ "stat", 2, stat_function },
+		{ "regexp", 2, regexp_function },
+		{ "regexp_extract", 2, extract_function },
+		{ "regexp_extract", 3, extract_function },
+		{ "like", 2, like_function },
+		{ "like", 3, like_function },
+		{ "glob", 2, glob_function },
+		{ "instr", 2, instr_function },
+		{ "replace", 3, replace_function },
+		{ "fmt_ps", 1, fmt_ps_function },
 	};
 	for (size_t i = 0; i < SS_COUNT(functions); i++)
 		if (sqlite3_create_function_v2(
 			    s->db, functions[i].name, functions[i].n,
 			    SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, s,
-			    functions[i].plain, functions[i].step,
-			    functions[i].step ? percentile_final : NULL, NULL) != SQLITE_OK)
+			    functions[i].plain, NULL, NULL, NULL) != SQLITE_OK)
 			return false;
-	return true;
+	return ss_sql_add_letters(s) && ss_sql_add_percentiles(s);
 }

@@ -63,11 +63,14 @@ static void limit(sqlite3 *db, int value_bytes)
 		sqlite3_db_config(db, options[i].option, options[i].on, NULL);
 }
 
-/* Functions with effects, where the library has them. */
+/*
+ * Functions with effects, where the library has them; and one that takes time with the square of its
+ * arguments' lengths, and asks nobody.
+ */
 static bool is_banned(const char *function)
 {
-	static const char *const banned[] = { "load_extension", "readfile",	  "writefile",
-					      "edit",		"fts3_tokenizer", "sqlite_log" };
+	static const char *const banned[] = { "load_extension", "readfile",	  "writefile",  "edit",
+					      "fts3_tokenizer", "sqlite_log", "json_patch", "jsonb_patch" };
 	for (size_t i = 0; function && i < SS_COUNT(banned); i++)
 		if (sqlite3_stricmp(function, banned[i]) == 0)
 			return true;

@@ -138,6 +138,17 @@ AGREE = [
     (TPU, "SELECT 'häh' GLOB 'h?h' AND 'a]b' GLOB 'a[]]b' AND 'abc' GLOB '[^x-z]*c'", "SELECT 1"),
     (TPU, "SELECT instr('häh', 'h') || instr('häh', 'äh') || instr('a', 'b')", "SELECT '120'"),
     (TPU, "SELECT instr(hex(zeroblob(9000000)), hex(zeroblob(4000000)) || '1')", "SELECT 0"),
+    # Hours, if every letter of the text is compared with every one of the set.
+    (TPU, "SELECT length(trim(hex(zeroblob(8000000)), printf('%.*c', 200000, '1') || '0'))", "SELECT 0"),
+    (TPU, "SELECT length(unhex(printf('%.*c', 4000000, '-'), printf('%.*c', 4000000, 'x') || '-'))", "SELECT 0"),
+    (TPU, "SELECT trim('äxbä', 'äx') || ltrim('€1€', '€') || rtrim('x😀é😀', 'é😀') || trim('a', '') || trim(55, 5)", "SELECT 'b1€xa'"),
+    (TPU, "SELECT hex(trim(x'ff61c3ff', x'ffc3')) || ifnull(trim('a', NULL), '-') || ifnull(trim(NULL, 'a'), '-')", "SELECT '61--'"),
+    (TPU, "SELECT hex(unhex('0a€0B ', ' €')) || ifnull(unhex('0a0'), '-') || ifnull(unhex('0-a', '-'), '-') || ifnull(unhex('0x'), '-')", "SELECT '0A0B---'"),
+    (CPU, "SELECT median(dur_ps) FROM events",
+     "SELECT AVG(dur_ps) FROM (SELECT dur_ps FROM events ORDER BY dur_ps LIMIT 2 - (SELECT COUNT(*) FROM events) % 2 OFFSET (SELECT (COUNT(*) - 1) / 2 FROM events))"),
+    (CPU, "SELECT quantile_cont(dur_ps * (CASE event_id % 3 WHEN 0 THEN -1e-3 ELSE 0.5 END), 0) + percentile(start_ps, 100) FROM events",
+     "SELECT MIN(dur_ps * (CASE event_id % 3 WHEN 0 THEN -1e-3 ELSE 0.5 END)) + MAX(start_ps) FROM events"),
+    (CPU, "SELECT quantile_cont(event_id * 7919 % (SELECT COUNT(*) FROM events), 0.25) FROM events", "SELECT (COUNT(*) - 1) * 0.25 FROM events"),
     (TPU, "SELECT replace('a-b-c', '-', '::') || replace('x', '', 'y')", "SELECT 'a::b::cx'"),
 ]
 
@@ -230,6 +241,7 @@ REFUSED = [
     (2, "/* only a comment */", 'empty'),
     (2, "SELECT load_extension('/tmp/x.so')", 'function'),
     (2, "SELECT readfile('/etc/passwd')", 'readfile'),
+    (2, "SELECT json_patch('{}', '{}')", 'this function is not allowed'),
     (2, "SELECT length(zeroblob(2000000000))", 'MiB'),
     ((2, 124), "SELECT replace(hex(zeroblob(20000000)), '0', 'xxxxxxxx')", 'MiB|was stopped'),
     (2, "SELECT colour FROM events", 'no such column'),
