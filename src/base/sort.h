@@ -25,5 +25,10 @@ typedef bool ss_less_fn(const void *ctx, uint32_t a, uint32_t b);
 void ss_sort_gnu(uint32_t *v, size_t n, ss_less_fn *less, const void *ctx);
 /* The same, after one look whether it is needed. */
 void ss_sort_numbers(uint32_t *v, size_t n, ss_less_fn *less, const void *ctx);
+/*
+ * A stable merge of the ascending runs that `v` is made of: O(n) for a few of them, O(n log n) at worst. It takes room for n
+ * numbers unless there is one run. False: memory is out, and `v` is as it was.
+ */
+bool ss_sort_runs(uint32_t *v, size_t n, ss_less_fn *less, const void *ctx);
 
 #endif

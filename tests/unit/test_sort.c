@@ -43,6 +43,25 @@ static void sorts(void **state)
 	}
 }
 
+/* Runs of every number and length, many of them equal: ascending, and equal ones as they stood. */
+static void merges_runs(void **state)
+{
+	enum { N = 3000 };
+	static uint32_t keys[N], v[N];
+
+	(void)state;
+	for (uint32_t run = 1; run <= N; run = run * 3 + 1) {
+		for (uint32_t i = 0; i < N; i++) {
+			keys[i] = UINT32_MAX - (i % run) / 2;
+			v[i] = i;
+		}
+		assert_true(ss_sort_runs(v, N, larger, keys));
+		for (uint32_t i = 1; i < N; i++)
+			assert_true(keys[v[i - 1]] > keys[v[i]] || (keys[v[i - 1]] == keys[v[i]] && v[i - 1] < v[i]));
+	}
+	assert_true(ss_sort_runs(v, 0, larger, keys));
+}
+
 static bool contradiction(const void *ctx, uint32_t a, uint32_t b)
 {
 	(void)ctx, (void)a, (void)b;
@@ -61,6 +80,9 @@ static void survives_contradictions(void **state)
 		seen[v[i]]++;
 	for (uint32_t i = 0; i < SS_COUNT(v); i++)
 		assert_int_equal(seen[i], 1);
+	for (uint32_t i = 0; i < 64; i++)
+		v[i] = 63 - i;
+	assert_true(ss_sort_runs(v, 64, contradiction, NULL));
 	ss_sort_gnu(v, 0, contradiction, NULL);
 	ss_sort_gnu(v, 1, contradiction, NULL);
 }
@@ -70,6 +92,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(orders_equal_ones),
 		cmocka_unit_test(sorts),
+		cmocka_unit_test(merges_runs),
 		cmocka_unit_test(survives_contradictions),
 	};
 	return RUN_TESTS(tests);

@@ -2,6 +2,7 @@
 #include "model/cluster/graph.h"
 
 #include "base/bisect.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@
 /* One device's nodes while its edges are made. */
 struct lane {
 	uint32_t first, n;	/* of nodes; in the order of begin */
-	uint32_t *launch;	/* by node: of the part's events */
+	uint32_t *launch;	/* by node: of the part's events; until the device's edges are made, as streams and by_launch */
 	uint32_t *stream;
 	uint32_t *by_end;	/* nodes by end */
 	uint32_t *by_launch;	/* nodes that have one, by it */
@@ -45,126 +46,149 @@ static uint32_t name_of(struct making *m, struct ss_str s)
 
 /* ---- nodes ---- */
 
-struct placed {
-	struct ss_node n;
-	uint32_t launch, stream;
+/* A device's spans and, behind them, its collectives, while they become nodes. */
+struct placing {
+	struct making *m;
+	const struct ss_cluster_device *cd;
+	const struct ss_skel_device *d;
+	const struct ss_skeleton *s;
+	uint32_t device, nspans;
+	uint32_t *done_of;	/* by span: the collective whose done it is; UINT32_MAX */
+	uint32_t *order;	/* by begin; asynchronous collectives have no node of their own */
+	uint32_t n;
 };
 
-static int placed_by_begin(const void *a, const void *b)
+static const struct ss_skel_comm *comm_at(const struct placing *p, uint32_t k)
 {
-	const struct placed *x = a, *y = b;
-	if (x->n.begin_ps != y->n.begin_ps)
-		return x->n.begin_ps < y->n.begin_ps ? -1 : 1;
-	if (x->n.end_ps != y->n.end_ps)
-		return x->n.end_ps < y->n.end_ps ? -1 : 1;
-	return x->n.kind < y->n.kind ? -1 : x->n.kind > y->n.kind;
+	return &p->d->comms.v[k - p->nspans];
+}
+
+static bool is_joined(const struct making *m, uint32_t member)
+{
+	return m->c->members.v[member].collective != UINT32_MAX;
+}
+
+static enum ss_node_kind kind_at(const struct placing *p, uint32_t k)
+{
+	if (k >= p->nspans)
+		return is_joined(p->m, p->cd->first_member + k - p->nspans) ? SS_NODE_MEMBER : SS_NODE_OTHER;
+	if (p->done_of[k] != UINT32_MAX)
+		return SS_NODE_DONE;
+	return p->s->ops.v[p->d->spans.v[k].op].cls == SS_SPAN_COMPUTE ? SS_NODE_COMPUTE : SS_NODE_OTHER;
+}
+
+static bool placed_before(const void *placing, uint32_t a, uint32_t b)
+{
+	const struct placing *p = placing;
+	int64_t begin_a = a < p->nspans ? p->d->spans.v[a].begin_ps : comm_at(p, a)->begin_ps;
+	int64_t begin_b = b < p->nspans ? p->d->spans.v[b].begin_ps : comm_at(p, b)->begin_ps;
+	if (begin_a != begin_b)
+		return begin_a < begin_b;
+	int64_t end_a = a < p->nspans ? p->d->spans.v[a].end_ps : comm_at(p, a)->end_ps;
+	int64_t end_b = b < p->nspans ? p->d->spans.v[b].end_ps : comm_at(p, b)->end_ps;
+	if (end_a != end_b)
+		return end_a < end_b;
+	enum ss_node_kind kind_a = kind_at(p, a), kind_b = kind_at(p, b);
+	return kind_a != kind_b ? kind_a < kind_b : a < b;
 }
 
 /*
  * Starts and dones of asynchronous collectives are found by their times, which the collective has
  * from them.
  */
-static bool mark_async(struct making *m, const struct ss_cluster_device *cd, const struct ss_skel_device *d, struct placed *v,
-		       size_t n, const struct ss_skeleton *s)
+static bool mark_async(struct placing *p)
 {
+	const struct ss_skel_device *d = p->d;
 	struct ss_u64map ends = { 0 };
 	int64_t least = INT64_MAX;
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < d->comms.n; i++)
 		if (d->comms.v[i].async)
 			ok = ss_u64map_put(&ends, (uint64_t)d->comms.v[i].end_ps, i);
-	for (uint32_t i = 0; ok && i < n; i++) {
-		const struct ss_skel_op *op = &s->ops.v[d->spans.v[v[i].n.member].op];
-		uint32_t k = op->cls == SS_SPAN_COMM ? ss_u64map_get(&ends, (uint64_t)v[i].n.end_ps) : SS_NONE;
-		if (k != SS_NONE && v[i].n.begin_ps > d->comms.v[k].begin_ps &&
-		    m->c->members.v[cd->first_member + k].collective != UINT32_MAX) {
-			v[i].n.kind = SS_NODE_DONE;
-			v[i].n.waited = d->comms.v[k].waited;
-			v[i].n.device = cd->first_member + k;
-			int64_t dur = v[i].n.end_ps - v[i].n.begin_ps;
-			least = dur < least && !v[i].n.waited ? dur : least;
-		}
+	for (uint32_t i = 0; ok && i < p->nspans; i++) {
+		const struct ss_skel_span *v = &d->spans.v[i];
+		uint32_t k = p->s->ops.v[v->op].cls == SS_SPAN_COMM ? ss_u64map_get(&ends, (uint64_t)v->end_ps) : SS_NONE;
+		p->done_of[i] = UINT32_MAX;
+		if (k == SS_NONE || v->begin_ps <= d->comms.v[k].begin_ps || !is_joined(p->m, p->cd->first_member + k))
+			continue;
+		p->done_of[i] = k;
+		int64_t dur = v->end_ps - v->begin_ps;
+		least = dur < least && !d->comms.v[k].waited ? dur : least;
 	}
-	for (uint32_t i = 0; ok && i < n; i++) {
-		if (v[i].n.kind == SS_NODE_DONE) {
-			v[i].n.least_ps = least == INT64_MAX ? 0 : least;
-			v[i].n.member = v[i].n.device;
-		} else {
-			v[i].n.member = UINT32_MAX;
-		}
-	}
+	p->m->g->least_ps[p->device] = least == INT64_MAX ? 0 : least;
 	ss_u64map_free(&ends);
 	return ok;
 }
 
-/* Which step something ends in. */
-static void number_steps(const struct ss_cluster *c, const struct ss_cluster_device *cd, struct placed *v, size_t n)
+uint32_t ss_node_step(const struct ss_cluster *c, const struct ss_node *n)
 {
-	for (size_t i = 0; i < n; i++) {
-		uint32_t lo = 0, hi = cd->nsteps;
-		SS_BISECT(lo, hi, mid, c->steps.v[cd->first_step + mid].end_ps < v[i].n.end_ps);
-		v[i].n.step = lo < cd->nsteps ? (uint32_t)c->steps.v[cd->first_step + lo].num : SS_NONE;
+	const struct ss_cluster_device *cd = &c->devices.v[n->where];
+	uint32_t lo = 0, hi = cd->nsteps;
+	SS_BISECT(lo, hi, mid, c->steps.v[cd->first_step + mid].end_ps < n->end_ps);
+	return lo < cd->nsteps ? (uint32_t)c->steps.v[cd->first_step + lo].num : SS_NONE;
+}
+
+static bool add_node(struct placing *p, struct lane *l, uint32_t k)
+{
+	struct making *m = p->m;
+	struct ss_node n = { .where = p->device, .kind = kind_at(p, k) & 7u, .member = UINT32_MAX };
+	const struct ss_skel_comm *comm = k < p->nspans ? NULL : comm_at(p, k);
+	const struct ss_skel_span *span = comm ? NULL : &p->d->spans.v[k];
+	uint32_t name = name_of(m, p->s->ops.v[comm ? comm->op : span->op].name);
+	n.name = name & SS_NODE_NO_NAME;
+	n.begin_ps = comm ? comm->begin_ps : span->begin_ps;
+	n.end_ps = comm ? comm->end_ps : span->end_ps;
+	l->launch[l->n] = comm ? comm->launch : span->launch;
+	l->stream[l->n++] = comm ? comm->stream : span->stream;
+	if (n.kind == SS_NODE_MEMBER || n.kind == SS_NODE_DONE)
+		n.member = p->cd->first_member + (comm ? k - p->nspans : p->done_of[k]);
+	if (n.kind == SS_NODE_MEMBER)
+		m->g->arrival[n.member] = (uint32_t)m->g->nodes.n;
+	return name < SS_NODE_NO_NAME && ss_vec_push(&m->g->nodes, n);
+}
+
+/* An asynchronous collective is arrived at when its start begins. */
+static void find_starts(const struct placing *p, const struct lane *l)
+{
+	struct ss_graph *g = p->m->g;
+	for (uint32_t i = 0, at = 0; i < p->d->comms.n; i++) {
+		if (!p->d->comms.v[i].async)
+			continue;
+		while (at < l->n && g->nodes.v[l->first + at].begin_ps < p->d->comms.v[i].begin_ps)
+			at++;
+		if (at < l->n && g->nodes.v[l->first + at].begin_ps == p->d->comms.v[i].begin_ps)
+			g->arrival[p->cd->first_member + i] = l->first + at;
 	}
+}
+
+static bool place_nodes(struct placing *p, struct lane *l)
+{
+	bool ok = p->done_of && p->order && mark_async(p);
+	for (uint32_t k = 0; ok && k < p->nspans + p->d->comms.n; k++)
+		if (k < p->nspans || !comm_at(p, k)->async)
+			p->order[p->n++] = k;
+	ok = ok && ss_sort_runs(p->order, p->n, placed_before, p);
+	l->first = (uint32_t)p->m->g->nodes.n;
+	l->launch = calloc((size_t)p->n + 1, sizeof(*l->launch));
+	l->stream = calloc((size_t)p->n + 1, sizeof(*l->stream));
+	ok = ok && l->launch && l->stream && ss_vec_reserve(&p->m->g->nodes, p->m->g->nodes.n + p->n);
+	for (uint32_t i = 0; ok && i < p->n; i++)
+		ok = add_node(p, l, p->order[i]);
+	if (ok)
+		find_starts(p, l);
+	return ok;
 }
 
 static bool add_device(struct making *m, uint32_t device, const struct ss_skeleton *s)
 {
 	const struct ss_cluster_device *cd = &m->c->devices.v[device];
 	const struct ss_skel_device *d = ss_cluster_device(s, cd);
-	struct lane *l = &m->lanes[device];
-	size_t n = 0, most = d->spans.n + d->comms.n;
-	struct placed *v = calloc(most + 1, sizeof(*v));
-	bool ok = v;
-	l->first = (uint32_t)m->g->nodes.n;
-	for (uint32_t i = 0; ok && i < d->spans.n; i++) {
-		const struct ss_skel_span *p = &d->spans.v[i];
-		const struct ss_skel_op *op = &s->ops.v[p->op];
-		struct ss_node nd = { .begin_ps = p->begin_ps, .end_ps = p->end_ps, .host = cd->host, .name = name_of(m, op->name),
-				      .kind = op->cls == SS_SPAN_COMPUTE ? SS_NODE_COMPUTE : SS_NODE_OTHER, .member = i };
-		ok = nd.name != SS_NONE;
-		v[n++] = (struct placed){ nd, p->launch, p->stream };
-	}
-	ok = ok && mark_async(m, cd, d, v, n, s);
-	for (uint32_t i = 0; ok && i < d->comms.n; i++) {
-		const struct ss_skel_comm *p = &d->comms.v[i];
-		uint32_t member = cd->first_member + i;
-		if (p->async)
-			continue;
-		bool joined = m->c->members.v[member].collective != UINT32_MAX;
-		struct ss_node nd = { .begin_ps = p->begin_ps,
-				      .end_ps = p->end_ps,
-				      .host = cd->host,
-				      .name = name_of(m, s->ops.v[p->op].name),
-				      .kind = joined ? SS_NODE_MEMBER : SS_NODE_OTHER,
-				      .member = joined ? member : UINT32_MAX };
-		ok = nd.name != SS_NONE;
-		v[n++] = (struct placed){ nd, p->launch, p->stream };
-	}
-	if (ok && n)
-		qsort(v, n, sizeof(*v), placed_by_begin);
-	if (ok)
-		number_steps(m->c, cd, v, n);
-	l->launch = calloc(n + 1, sizeof(*l->launch));
-	l->stream = calloc(n + 1, sizeof(*l->stream));
-	ok = ok && l->launch && l->stream && ss_vec_reserve(&m->g->nodes, m->g->nodes.n + n);
-	for (size_t i = 0; ok && i < n; i++) {
-		l->launch[l->n] = v[i].launch;
-		l->stream[l->n++] = v[i].stream;
-		v[i].n.device = device;
-		ok = ss_vec_push(&m->g->nodes, v[i].n);
-		if (ok && v[i].n.kind == SS_NODE_MEMBER)
-			m->g->arrival[v[i].n.member] = (uint32_t)m->g->nodes.n - 1;
-	}
-	/* An asynchronous collective is arrived at when its start begins. */
-	for (uint32_t i = 0, at = 0; ok && i < d->comms.n; i++) {
-		if (!d->comms.v[i].async)
-			continue;
-		while (at < l->n && m->g->nodes.v[l->first + at].begin_ps < d->comms.v[i].begin_ps)
-			at++;
-		if (at < l->n && m->g->nodes.v[l->first + at].begin_ps == d->comms.v[i].begin_ps)
-			m->g->arrival[cd->first_member + i] = l->first + at;
-	}
-	free(v);
+	struct placing p = { .m = m, .cd = cd, .d = d, .s = s, .device = device, .nspans = (uint32_t)d->spans.n,
+			     .done_of = malloc((d->spans.n + 1) * sizeof(*p.done_of)),
+			     .order = malloc((d->spans.n + d->comms.n + 1) * sizeof(*p.order)) };
+	bool ok = place_nodes(&p, &m->lanes[device]);
+	free(p.done_of);
+	free(p.order);
 	return ok;
 }
 
@@ -175,12 +199,10 @@ static bool add_events(struct making *m, uint32_t part, const struct ss_skeleton
 		const struct ss_skel_host_event *e = &s->events.v[i];
 		struct ss_node nd = { .begin_ps = e->begin_ps,
 				      .end_ps = e->end_ps,
-				      .host = m->c->parts[part].host,
-				      .device = SS_NONE,
-				      .name = SS_NONE,
-				      .step = SS_NONE,
+				      .where = m->c->parts[part].host,
+				      .name = SS_NODE_NO_NAME,
 				      .member = UINT32_MAX,
-				      .cls = (uint8_t)e->cls,
+				      .cls = e->cls & 3u,
 				      .kind = e->cls == SS_HOST_WAIT_EVENT ? SS_NODE_WAIT : SS_NODE_EVENT };
 		if (!ss_vec_push(&m->g->nodes, nd))
 			return false;
@@ -190,42 +212,46 @@ static bool add_events(struct making *m, uint32_t part, const struct ss_skeleton
 
 /* ---- orders within a device ---- */
 
-struct keyed {
-	int64_t key;
-	uint32_t node;
+/* A lane whose numbers are put in order. */
+struct ordering {
+	const struct ss_node *nodes; /* of the lane */
+	const uint32_t *launch;
 };
 
-static int by_key(const void *a, const void *b)
+static bool ends_before(const void *ordering, uint32_t a, uint32_t b)
 {
-	const struct keyed *x = a, *y = b;
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	const struct ordering *o = ordering;
+	return o->nodes[a].end_ps != o->nodes[b].end_ps ? o->nodes[a].end_ps < o->nodes[b].end_ps : a < b;
+}
+
+static bool is_launched_before(const void *ordering, uint32_t a, uint32_t b)
+{
+	const struct ordering *o = ordering;
+	return o->launch[a] != o->launch[b] ? o->launch[a] < o->launch[b] : a < b;
 }
 
 static bool order_lane(struct making *m, struct lane *l)
 {
-	struct keyed *v = calloc((size_t)l->n + 1, sizeof(*v));
-	l->by_end = calloc((size_t)l->n + 1, sizeof(*l->by_end));
-	l->by_launch = calloc((size_t)l->n + 1, sizeof(*l->by_launch));
-	bool ok = v && l->by_end && l->by_launch;
-	size_t n = 0;
-	for (uint32_t i = 0; ok && i < l->n; i++)
-		v[i] = (struct keyed){ m->g->nodes.v[l->first + i].end_ps, i };
-	if (ok && l->n)
-		qsort(v, l->n, sizeof(*v), by_key);
-	for (uint32_t i = 0; ok && i < l->n; i++)
-		l->by_end[i] = v[i].node;
-	for (uint32_t i = 0; ok && i < l->n; i++)
+	struct ordering o = { &m->g->nodes.v[l->first], l->launch };
+	l->by_end = malloc(((size_t)l->n + 1) * sizeof(*l->by_end));
+	l->by_launch = malloc(((size_t)l->n + 1) * sizeof(*l->by_launch));
+	if (!l->by_end || !l->by_launch)
+		return false;
+	for (uint32_t i = 0; i < l->n; i++) {
+		l->by_end[i] = i;
 		if (l->launch[i] != SS_NO_LAUNCH)
-			v[n++] = (struct keyed){ l->launch[i], i };
-	if (n)
-		qsort(v, n, sizeof(*v), by_key);
-	for (size_t i = 0; i < n; i++)
-		l->by_launch[i] = v[i].node;
-	l->nlaunched = (uint32_t)n;
-	free(v);
-	return ok;
+			l->by_launch[l->nlaunched++] = i;
+	}
+	return ss_sort_runs(l->by_end, l->n, ends_before, &o) && ss_sort_runs(l->by_launch, l->nlaunched, is_launched_before, &o);
+}
+
+/* The edges to its nodes are made; others may still wait for what ends on it. */
+static void forget_launches(struct lane *l)
+{
+	free(l->launch);
+	free(l->stream);
+	free(l->by_launch);
+	l->launch = l->stream = l->by_launch = NULL;
 }
 
 /* How many of the lane end at or before a moment. */
@@ -237,7 +263,7 @@ static uint32_t ended_by(const struct making *m, const struct lane *l, int64_t a
 }
 
 /* The last before this one on its stream; UINT32_MAX: none. */
-static bool before_on_stream(const struct lane *l, uint32_t *before)
+static void before_on_stream(const struct lane *l, uint32_t *before)
 {
 	uint32_t last[MOST_STREAMS];
 	for (uint32_t i = 0; i < MOST_STREAMS; i++)
@@ -247,7 +273,6 @@ static bool before_on_stream(const struct lane *l, uint32_t *before)
 		before[i] = last[s];
 		last[s] = i;
 	}
-	return true;
 }
 
 /* ---- waiting across streams ---- */
@@ -287,12 +312,10 @@ static bool find_waits(struct making *m, const struct lane *l, const uint32_t *b
 
 /* ---- edges ---- */
 
-static bool add_edge(struct making *m, struct ss_node *to, uint32_t from, bool of_begin, bool to_end)
+static bool add_edge(struct making *m, uint32_t from, bool of_begin, bool to_end)
 {
-	if (!ss_vec_push(&m->g->edges, ((struct ss_edge){ from, of_begin, to_end, false })))
-		return false;
-	to->nedges++;
-	return true;
+	struct ss_edge e = { .from = from & ((UINT32_C(1) << 29) - 1), .of_begin = of_begin, .to_end = to_end };
+	return m->g->edges.n < UINT32_MAX && ss_vec_push(&m->g->edges, e);
 }
 
 /* What ended later than this began did not hold it up, whatever the order says. */
@@ -325,7 +348,7 @@ static bool add_waits(struct making *m, const struct lane *l, uint32_t i, struct
 			/* One that was still running is another of this name. */
 			if (!held_up(m, n, l->first + other))
 				continue;
-			if (!add_edge(m, n, l->first + other, false, false))
+			if (!add_edge(m, l->first + other, false, false))
 				return false;
 			break;
 		}
@@ -346,17 +369,17 @@ static bool add_compute_before(struct making *m, const struct lane *l, uint32_t 
 		uint32_t other = l->by_launch[k];
 		if (m->g->nodes.v[l->first + other].kind != SS_NODE_COMPUTE || l->stream[other] == l->stream[i])
 			continue;
-		return !held_up(m, n, l->first + other) || add_edge(m, n, l->first + other, false, false);
+		return !held_up(m, n, l->first + other) || add_edge(m, l->first + other, false, false);
 	}
 	return true;
 }
 
-/* Of the edges to the begin the one whose other side ended last is what bound it. */
-static void mark_binding(struct making *m, struct ss_node *n)
+/* Of the edges to the begin of the node at hand the one whose other side ended last is what bound it. */
+static void mark_binding(struct making *m, const struct ss_node *n)
 {
 	uint32_t best = UINT32_MAX;
 	int64_t at = INT64_MIN;
-	for (uint32_t i = n->first_edge; i < n->first_edge + n->nedges; i++) {
+	for (uint32_t i = n->first_edge; i < m->g->edges.n; i++) {
 		const struct ss_edge *e = &m->g->edges.v[i];
 		const struct ss_node *p = &m->g->nodes.v[e->from];
 		int64_t t = e->of_begin ? p->begin_ps : p->end_ps;
@@ -378,10 +401,10 @@ static bool link_device(struct making *m, uint32_t device, const uint32_t *befor
 		struct ss_node *n = &m->g->nodes.v[l->first + i];
 		n->first_edge = (uint32_t)m->g->edges.n;
 		if (before[i] != UINT32_MAX)
-			ok = add_edge(m, n, l->first + before[i], !held_up(m, n, l->first + before[i]), false);
+			ok = add_edge(m, l->first + before[i], !held_up(m, n, l->first + before[i]), false);
 		if (ok && l->launch[i] != SS_NO_LAUNCH && held_up(m, n, events + l->launch[i]) &&
 		    (!i || l->launch[i] != l->launch[i - 1]))
-			ok = add_edge(m, n, events + l->launch[i], false, false);
+			ok = add_edge(m, events + l->launch[i], false, false);
 		ok = ok && add_waits(m, l, i, n) && add_compute_before(m, l, i, n);
 		if (ok)
 			mark_binding(m, n);
@@ -398,7 +421,7 @@ static bool counts(const struct making *m, uint32_t device, uint32_t part, bool 
 /* The step of what ended just when the wait did; SS_NONE: nothing did. */
 static uint32_t step_waited_for(struct making *m, uint32_t part, const struct ss_node *n, bool whole_host)
 {
-	const struct ss_cluster_host *h = &m->c->hosts.v[n->host];
+	const struct ss_cluster_host *h = &m->c->hosts.v[n->where];
 	int64_t best = NEAR_PS + 1;
 	uint32_t step = SS_NONE;
 	for (uint32_t d = h->first_device; d < h->first_device + h->ndevices; d++) {
@@ -408,7 +431,7 @@ static uint32_t step_waited_for(struct making *m, uint32_t part, const struct ss
 		if (!o || llabs(o->end_ps - n->end_ps) >= best)
 			continue;
 		best = llabs(o->end_ps - n->end_ps);
-		step = o->step;
+		step = ss_node_step(m->c, o);
 	}
 	return step;
 }
@@ -420,7 +443,7 @@ static uint32_t step_waited_for(struct making *m, uint32_t part, const struct ss
  */
 static bool link_wait(struct making *m, uint32_t part, struct ss_node *n)
 {
-	const struct ss_cluster_host *h = &m->c->hosts.v[n->host];
+	const struct ss_cluster_host *h = &m->c->hosts.v[n->where];
 	bool whole_host = false;
 	uint32_t step = step_waited_for(m, part, n, false);
 	if (step == SS_NONE) {
@@ -430,11 +453,11 @@ static bool link_wait(struct making *m, uint32_t part, struct ss_node *n)
 	for (uint32_t d = h->first_device; step != SS_NONE && d < h->first_device + h->ndevices; d++) {
 		const struct lane *l = &m->lanes[d];
 		uint32_t k = counts(m, d, part, whole_host) ? ended_by(m, l, n->end_ps + NEAR_PS) : 0;
-		while (k && m->g->nodes.v[l->first + l->by_end[k - 1]].step != step && k > 1 &&
+		while (k && ss_node_step(m->c, &m->g->nodes.v[l->first + l->by_end[k - 1]]) != step && k > 1 &&
 		       m->g->nodes.v[l->first + l->by_end[k - 1]].end_ps > n->begin_ps)
 			k--;
-		if (k && m->g->nodes.v[l->first + l->by_end[k - 1]].step == step &&
-		    !add_edge(m, n, l->first + l->by_end[k - 1], false, true))
+		if (k && ss_node_step(m->c, &m->g->nodes.v[l->first + l->by_end[k - 1]]) == step &&
+		    !add_edge(m, l->first + l->by_end[k - 1], false, true))
 			return false;
 	}
 	return true;
@@ -455,7 +478,7 @@ static bool runs_at(const struct making *m, const struct lane *l, uint32_t ended
  */
 static bool link_launch(struct making *m, uint32_t part, struct ss_node *n, uint32_t before)
 {
-	const struct ss_cluster_host *h = &m->c->hosts.v[n->host];
+	const struct ss_cluster_host *h = &m->c->hosts.v[n->where];
 	uint32_t last = SS_NONE;
 	int64_t at = m->g->nodes.v[before].end_ps;
 	for (uint32_t d = h->first_device; d < h->first_device + h->ndevices; d++) {
@@ -471,7 +494,7 @@ static bool link_launch(struct making *m, uint32_t part, struct ss_node *n, uint
 			at = o->end_ps;
 		}
 	}
-	return last == SS_NONE || add_edge(m, n, last, false, false);
+	return last == SS_NONE || add_edge(m, last, false, false);
 }
 
 /* Threads in their order; what is inside of another event moves with it. */
@@ -491,7 +514,7 @@ static bool link_events(struct making *m, uint32_t part, const struct ss_skeleto
 		uint32_t *before = &last[s->events.v[i].thread < threads ? s->events.v[i].thread : threads];
 		n->first_edge = (uint32_t)m->g->edges.n;
 		if (*before != UINT32_MAX)
-			ok = add_edge(m, n, *before, !held_up(m, n, *before), false);
+			ok = add_edge(m, *before, !held_up(m, n, *before), false);
 		if (ok && n->kind == SS_NODE_WAIT)
 			ok = link_wait(m, part, n);
 		else if (ok && s->on_cpu && s->events.v[i].cls == SS_HOST_LAUNCH_EVENT && *before != UINT32_MAX)
@@ -507,6 +530,11 @@ static bool link_events(struct making *m, uint32_t part, const struct ss_skeleto
 
 /* ---- the whole ---- */
 
+static bool ends_late(const struct ss_node *n)
+{
+	return n->kind == SS_NODE_MEMBER || n->kind == SS_NODE_DONE || n->kind == SS_NODE_WAIT;
+}
+
 /* Times are rounded: what ends a nanosecond behind the begin of what waited for it comes before that all the same. */
 static void find_end_keys(const struct ss_graph *g, int64_t *key)
 {
@@ -514,7 +542,7 @@ static void find_end_keys(const struct ss_graph *g, int64_t *key)
 		key[i] = g->nodes.v[i].end_ps;
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		const struct ss_node *n = &g->nodes.v[i];
-		for (uint32_t e = n->first_edge; e < n->first_edge + n->nedges; e++) {
+		for (uint32_t e = n->first_edge; e < ss_edges_end(g, n); e++) {
 			const struct ss_edge *ed = &g->edges.v[e];
 			int64_t at = ed->to_end ? n->end_ps : n->begin_ps;
 			if (!ed->of_begin && at < key[ed->from])
@@ -523,37 +551,45 @@ static void find_end_keys(const struct ss_graph *g, int64_t *key)
 	}
 }
 
+struct keyed {
+	const struct ss_node *nodes;
+	const int64_t *end_key;
+};
+
 /* Ends that depend on others' ends come where they end; everything else where it begins. */
-static bool order_nodes(struct making *m)
+static int64_t key_of(const struct keyed *k, uint32_t entry)
 {
-	struct ss_graph *g = m->g;
-	size_t n = 0;
-	struct keyed *v = calloc(2 * g->nodes.n + 1, sizeof(*v));
-	int64_t *end_key = calloc(g->nodes.n + 1, sizeof(*end_key));
-	g->order = calloc(2 * g->nodes.n + 1, sizeof(*g->order));
-	if (!v || !end_key || !g->order) {
-		free(v);
-		free(end_key);
-		return false;
-	}
-	find_end_keys(g, end_key);
-	for (uint32_t i = 0; i < g->nodes.n; i++) {
-		const struct ss_node *nd = &g->nodes.v[i];
-		bool late = nd->kind == SS_NODE_MEMBER || nd->kind == SS_NODE_DONE || nd->kind == SS_NODE_WAIT;
-		/* At one moment ends come before begins. */
-		if (late)
-			v[n++] = (struct keyed){ nd->begin_ps, i | SS_ORDER_BEGIN };
-		v[n++] = (struct keyed){ late ? end_key[i] : nd->begin_ps, i };
-	}
-	if (n)
-		qsort(v, n, sizeof(*v), by_key);
-	for (size_t i = 0; i < n; i++)
-		g->order[i] = v[i].node;
-	for (size_t i = n; i < 2 * g->nodes.n + 1; i++)
-		g->order[i] = UINT32_MAX;
-	free(v);
+	return !(entry & SS_ORDER_BEGIN) && ends_late(&k->nodes[entry]) ? k->end_key[entry]
+									: k->nodes[entry & ~SS_ORDER_BEGIN].begin_ps;
+}
+
+/* At one moment ends come before begins. */
+static bool computed_before(const void *keyed, uint32_t a, uint32_t b)
+{
+	int64_t x = key_of(keyed, a), y = key_of(keyed, b);
+	return x != y ? x < y : a < b;
+}
+
+static bool order_nodes(struct ss_graph *g)
+{
+	size_t late = 0;
+	for (size_t i = 0; i < g->nodes.n; i++)
+		late += ends_late(&g->nodes.v[i]);
+	int64_t *end_key = malloc((g->nodes.n + 1) * sizeof(*end_key));
+	g->order = malloc((g->nodes.n + late + 1) * sizeof(*g->order));
+	bool ok = end_key && g->order;
+	if (ok)
+		find_end_keys(g, end_key);
+	/* Begins are in order, device by device, and so nearly are the late ends behind them. */
+	for (uint32_t i = 0; ok && i < g->nodes.n; i++)
+		g->order[g->norder++] = ends_late(&g->nodes.v[i]) ? i | SS_ORDER_BEGIN : i;
+	for (uint32_t i = 0; ok && i < g->nodes.n; i++)
+		if (ends_late(&g->nodes.v[i]))
+			g->order[g->norder++] = i;
+	struct keyed k = { g->nodes.v, end_key };
+	ok = ok && ss_sort_runs(g->order, g->norder, computed_before, &k);
 	free(end_key);
-	return true;
+	return ok;
 }
 
 static void find_last_of_steps(struct making *m)
@@ -577,6 +613,20 @@ static bool check_size(const struct ss_cluster *c, size_t nodes, struct ss_err *
 					      c->hosts.n, MOST_NODES);
 }
 
+/* Not more than can be held, before they are. */
+static bool check_part(const struct making *m, uint32_t part, const struct ss_skeleton *s, struct ss_err *err)
+{
+	const struct ss_cluster_host *h = &m->c->hosts.v[m->c->parts[part].host];
+	size_t n = m->g->nodes.n + s->events.n;
+	for (uint32_t i = h->first_device; i < h->first_device + h->ndevices; i++) {
+		const struct ss_skel_device *d = m->c->devices.v[i].part == part ? ss_cluster_device(s, &m->c->devices.v[i]) : NULL;
+		n += d ? d->spans.n : 0;
+		for (size_t k = 0; d && k < d->comms.n; k++)
+			n += !d->comms.v[k].async;
+	}
+	return check_size(m->c, n, err);
+}
+
 static bool add_nodes(struct making *m, struct ss_err *err)
 {
 	struct ss_cluster *c = m->c;
@@ -584,7 +634,7 @@ static bool add_nodes(struct making *m, struct ss_err *err)
 		if (c->parts[p].host == SS_NO_HOST)
 			continue;
 		const struct ss_skeleton *s = ss_cluster_part(c, p, err);
-		if (!s)
+		if (!s || !check_part(m, p, s, err))
 			return false;
 		const struct ss_cluster_host *h = &c->hosts.v[c->parts[p].host];
 		for (uint32_t d = h->first_device; d < h->first_device + h->ndevices; d++)
@@ -592,10 +642,27 @@ static bool add_nodes(struct making *m, struct ss_err *err)
 				return ss_fail_mem(err);
 		if (!add_events(m, p, s))
 			return ss_fail_mem(err);
-		if (!check_size(c, m->g->nodes.n, err))
-			return false;
 	}
 	return true;
+}
+
+/* In the order of the nodes, whose edges follow one another: of each part the devices and then the host. */
+static bool link_part(struct making *m, uint32_t p, uint32_t *before, struct ss_err *err)
+{
+	struct ss_cluster *c = m->c;
+	const struct ss_cluster_host *h = &c->hosts.v[c->parts[p].host];
+	bool ok = true;
+	for (uint32_t d = h->first_device; ok && d < h->first_device + h->ndevices; d++) {
+		if (c->devices.v[d].part != p)
+			continue;
+		before_on_stream(&m->lanes[d], before);
+		ok = link_device(m, d, before);
+		forget_launches(&m->lanes[d]);
+	}
+	if (!ok)
+		return ss_fail_mem(err);
+	const struct ss_skeleton *s = ss_cluster_part(c, p, err);
+	return s && (link_events(m, p, s) || ss_fail_mem(err));
 }
 
 static bool link_nodes(struct making *m, struct ss_err *err)
@@ -606,18 +673,25 @@ static bool link_nodes(struct making *m, struct ss_err *err)
 		most = m->lanes[d].n > most ? m->lanes[d].n : most;
 	uint32_t *before = calloc(most + 1, sizeof(*before));
 	bool ok = before || ss_fail_mem(err);
-	for (uint32_t d = 0; ok && d < c->devices.n; d++)
-		ok = (before_on_stream(&m->lanes[d], before) && find_waits(m, &m->lanes[d], before)) || ss_fail_mem(err);
-	for (uint32_t d = 0; ok && d < c->devices.n; d++)
-		ok = (before_on_stream(&m->lanes[d], before) && link_device(m, d, before)) || ss_fail_mem(err);
-	for (uint32_t p = 0; ok && p < c->nparts; p++) {
-		if (c->parts[p].host == SS_NO_HOST)
-			continue;
-		const struct ss_skeleton *s = ss_cluster_part(c, p, err);
-		ok = s && (link_events(m, p, s) || ss_fail_mem(err));
+	for (uint32_t d = 0; ok && d < c->devices.n; d++) {
+		before_on_stream(&m->lanes[d], before);
+		ok = find_waits(m, &m->lanes[d], before) || ss_fail_mem(err);
 	}
+	for (uint32_t p = 0; ok && p < c->nparts; p++)
+		ok = c->parts[p].host == SS_NO_HOST || link_part(m, p, before, err);
 	free(before);
 	return ok;
+}
+
+static void release_making(struct making *m)
+{
+	for (size_t d = 0; m->lanes && d < m->c->devices.n; d++) {
+		forget_launches(&m->lanes[d]);
+		free(m->lanes[d].by_end);
+	}
+	free(m->lanes);
+	free(m->first_event);
+	ss_vec_free(&m->waits);
 }
 
 bool ss_graph_build(struct ss_graph *g, struct ss_cluster *c, struct ss_err *err)
@@ -627,22 +701,16 @@ bool ss_graph_build(struct ss_graph *g, struct ss_cluster *c, struct ss_err *err
 			    .first_event = calloc(c->nparts + 1, sizeof(*m.first_event)) };
 	g->arrival = calloc(c->members.n + 1, sizeof(*g->arrival));
 	g->last_of_step = calloc(c->steps.n + 1, sizeof(*g->last_of_step));
-	bool ok = (m.lanes && m.first_event && g->arrival && g->last_of_step) || ss_fail_mem(err);
+	g->least_ps = calloc(c->devices.n + 1, sizeof(*g->least_ps));
+	bool ok = (m.lanes && m.first_event && g->arrival && g->last_of_step && g->least_ps) || ss_fail_mem(err);
 	for (size_t i = 0; ok && i < c->members.n; i++)
 		g->arrival[i] = UINT32_MAX;
-	ok = ok && add_nodes(&m, err) && link_nodes(&m, err) && (order_nodes(&m) || ss_fail_mem(err));
+	ok = ok && add_nodes(&m, err) && link_nodes(&m, err);
 	if (ok)
 		find_last_of_steps(&m);
-	for (size_t d = 0; m.lanes && d < c->devices.n; d++) {
-		free(m.lanes[d].launch);
-		free(m.lanes[d].stream);
-		free(m.lanes[d].by_end);
-		free(m.lanes[d].by_launch);
-	}
-	free(m.lanes);
-	free(m.first_event);
-	ss_vec_free(&m.waits);
-	return ok;
+	release_making(&m);
+	ss_cluster_rest(c);
+	return ok && (order_nodes(g) || ss_fail_mem(err));
 }
 
 void ss_graph_free(struct ss_graph *g)
@@ -652,6 +720,7 @@ void ss_graph_free(struct ss_graph *g)
 	free(g->order);
 	free(g->arrival);
 	free(g->last_of_step);
+	free(g->least_ps);
 	ss_strmap_free(&g->names);
 	ss_arena_release(&g->arena);
 }

@@ -17,24 +17,24 @@ enum ss_node_kind {
 	SS_NODE_WAIT,	/* of the host: for a device */
 };
 
+#define SS_NODE_NO_NAME ((UINT32_C(1) << 27) - 1)
+
+/* There are as many as operations: 32 bytes. */
 struct ss_node {
-	int64_t begin_ps, end_ps, new_begin_ps, new_end_ps;
-	uint32_t first_edge, nedges;
-	uint32_t name;		/* of operations; SS_NONE */
-	uint32_t host, device;	/* device: SS_NONE for the host's events */
-	uint32_t step;		/* low bits of the number of the step that it ends in; SS_NONE */
+	int64_t begin_ps, end_ps;
+	uint32_t first_edge;	/* those of the next node follow its own: ss_edges_end */
+	uint32_t where;		/* index of the device, of the host of the host's events */
 	uint32_t member;	/* SS_NODE_MEMBER, SS_NODE_DONE */
-	int64_t least_ps;	/* of a done: what it takes when nothing is left to wait for */
-	enum ss_node_kind kind;
-	uint8_t cls;		/* enum ss_skel_host_class of events and waits */
-	bool waited;		/* of a done */
+	uint32_t name : 27;	/* of operations; SS_NODE_NO_NAME */
+	uint32_t kind : 3;	/* enum ss_node_kind */
+	uint32_t cls : 2;	/* enum ss_skel_host_class of events and waits */
 };
 
 /* To a node's begin, or its end, from another node's end, or its begin. */
 struct ss_edge {
-	uint32_t from;
-	bool of_begin, to_end;
-	bool binds;		/* of those to the begin the one that ended last */
+	uint32_t from : 29;
+	uint32_t of_begin : 1, to_end : 1;
+	uint32_t binds : 1;	/* of those to the begin the one that ended last */
 };
 
 #define SS_ORDER_BEGIN 0x80000000u /* in `order`: the node's begin alone; its end comes later */
@@ -42,9 +42,11 @@ struct ss_edge {
 struct ss_graph {
 	SS_VEC(struct ss_node) nodes;
 	SS_VEC(struct ss_edge) edges;
-	uint32_t *order;	/* twice as many as nodes, UINT32_MAX behind the last: in the order in which they can be computed */
+	uint32_t *order;	/* the order in which nodes can be computed */
+	size_t norder;
 	uint32_t *arrival;	/* by member: the node whose begin is its arrival; UINT32_MAX: none */
 	uint32_t *last_of_step;	/* by the cluster's steps of devices: the node that ends last in it; UINT32_MAX */
+	int64_t *least_ps;	/* by device: what a done takes when nothing is left to wait for */
 	struct ss_strmap names;
 	struct ss_arena arena;
 };
@@ -53,6 +55,20 @@ static inline bool ss_node_is_host(const struct ss_node *n)
 {
 	return n->kind == SS_NODE_EVENT || n->kind == SS_NODE_WAIT;
 }
+
+static inline uint32_t ss_node_host(const struct ss_cluster *c, const struct ss_node *n)
+{
+	return ss_node_is_host(n) ? n->where : c->devices.v[n->where].host;
+}
+
+/* Behind the last of its edges, which begin at first_edge. */
+static inline uint32_t ss_edges_end(const struct ss_graph *g, const struct ss_node *n)
+{
+	return n + 1 < g->nodes.v + g->nodes.n ? n[1].first_edge : (uint32_t)g->edges.n;
+}
+
+/* Low bits of the number of the step that an operation ends in; SS_NONE. */
+uint32_t ss_node_step(const struct ss_cluster *c, const struct ss_node *n);
 
 /* A gap before an event of a host, by what it is and what is before it: another event, or work of a device. */
 #define SS_LAG_CLASSES 12

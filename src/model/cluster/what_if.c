@@ -31,9 +31,15 @@ struct changes {
 	int64_t *most_gap;  /* of its devices' gaps before an operation, by node; INT64_MAX: as recorded */
 };
 
+/* A node in the replay. */
+struct replayed {
+	int64_t begin_ps, end_ps;
+};
+
 struct ss_what_if {
 	struct ss_cluster *c;
 	struct ss_graph g;
+	struct replayed *at; /* by node */
 	int64_t first_step, last_step;
 	uint64_t nsteps;
 	double now_ps;
@@ -51,34 +57,35 @@ static int64_t duration(const struct changes *ch, const struct ss_node *n, uint3
  * Did the device do nothing between the two for no reason that is recorded? The host was at something
  * else then: it slept, or ran code that leaves no event.
  */
-static bool is_device_gap(const struct ss_node *n, const struct ss_node *p, const struct ss_edge *e)
+static bool is_device_gap(const struct ss_what_if *w, const struct ss_node *n, const struct ss_node *p, const struct ss_edge *e)
 {
-	return !ss_node_is_host(n) && !ss_node_is_host(p) && n->host == p->host && !e->to_end && !e->of_begin;
+	return !ss_node_is_host(n) && !ss_node_is_host(p) && ss_node_host(w->c, n) == ss_node_host(w->c, p) && !e->to_end &&
+	       !e->of_begin;
 }
 
 /* From the end of a dependency to the node's begin, if that is what bound it. */
-static int64_t lag_of(const struct ss_graph *g, const struct changes *ch, const struct ss_node *n, const struct ss_edge *e)
+static int64_t lag_of(const struct ss_what_if *w, const struct changes *ch, const struct ss_node *n, const struct ss_edge *e)
 {
-	const struct ss_node *p = &g->nodes.v[e->from];
+	const struct ss_node *p = &w->g.nodes.v[e->from];
 	int64_t lag = n->begin_ps - (e->of_begin ? p->begin_ps : p->end_ps);
-	if (ch->most_lag && n->host == ch->part_host && ss_node_is_host(n)) {
+	if (ch->most_lag && ss_node_is_host(n) && n->where == ch->part_host) {
 		int64_t most = ch->most_lag[ss_lag_class(p, n)];
 		lag = lag < most ? lag : most;
 	}
-	if (ch->most_gap && is_device_gap(n, p, e) && lag > ch->most_gap[n - g->nodes.v])
-		lag = ch->most_gap[n - g->nodes.v];
+	if (ch->most_gap && is_device_gap(w, n, p, e) && lag > ch->most_gap[n - w->g.nodes.v])
+		lag = ch->most_gap[n - w->g.nodes.v];
 	return lag;
 }
 
-static int64_t begin_of(const struct ss_graph *g, const struct changes *ch, const struct ss_node *n)
+static int64_t begin_of(const struct ss_what_if *w, const struct changes *ch, const struct ss_node *n)
 {
 	int64_t at = INT64_MIN;
-	for (uint32_t i = n->first_edge; i < n->first_edge + n->nedges; i++) {
-		const struct ss_edge *e = &g->edges.v[i];
+	for (uint32_t i = n->first_edge; i < ss_edges_end(&w->g, n); i++) {
+		const struct ss_edge *e = &w->g.edges.v[i];
 		if (e->to_end)
 			continue;
-		const struct ss_node *p = &g->nodes.v[e->from];
-		int64_t t = (e->of_begin ? p->new_begin_ps : p->new_end_ps) + (e->binds ? lag_of(g, ch, n, e) : 0);
+		const struct replayed *p = &w->at[e->from];
+		int64_t t = (e->of_begin ? p->begin_ps : p->end_ps) + (e->binds ? lag_of(w, ch, n, e) : 0);
 		at = t > at ? t : at;
 	}
 	return at == INT64_MIN ? n->begin_ps : ss_skel_held(at);
@@ -96,7 +103,7 @@ static int64_t likely_source(const struct ss_what_if *w, const struct ss_collect
 		if (away >= best || node == UINT32_MAX || away > SAME_MOMENT_PS)
 			continue;
 		best = away;
-		at = w->g.nodes.v[node].new_begin_ps + meets - c->members.v[other].arrive_ps;
+		at = w->at[node].begin_ps + meets - c->members.v[other].arrive_ps;
 	}
 	return at;
 }
@@ -109,10 +116,10 @@ static int64_t complete(const struct ss_what_if *w, const struct changes *ch, co
 	const struct ss_collective *k = &c->collectives.v[m->collective];
 	int64_t last = INT64_MIN;
 	if (k->pairs) {
-		int64_t own = w->g.nodes.v[w->g.arrival[n->member]].new_begin_ps, meets = ss_member_meets_ps(c, k, m), source = own;
+		int64_t own = w->at[w->g.arrival[n->member]].begin_ps, meets = ss_member_meets_ps(c, k, m), source = own;
 		uint32_t from = ss_member_source_member(c, k, m);
 		if (from != UINT32_MAX && w->g.arrival[from] != UINT32_MAX)
-			source = w->g.nodes.v[w->g.arrival[from]].new_begin_ps;
+			source = w->at[w->g.arrival[from]].begin_ps;
 		else if (meets > m->arrive_ps)
 			source = likely_source(w, k, m, meets, own);
 		last = own > source ? own : source;
@@ -120,10 +127,10 @@ static int64_t complete(const struct ss_what_if *w, const struct changes *ch, co
 	}
 	for (uint32_t i = 0; i < k->n; i++) {
 		uint32_t a = w->g.arrival[c->order[k->first + i]];
-		if (a != UINT32_MAX && w->g.nodes.v[a].new_begin_ps > last)
-			last = w->g.nodes.v[a].new_begin_ps;
+		if (a != UINT32_MAX && w->at[a].begin_ps > last)
+			last = w->at[a].begin_ps;
 	}
-	last = last == INT64_MIN ? n->new_begin_ps : last;
+	last = last == INT64_MIN ? w->at[n - w->g.nodes.v].begin_ps : last;
 	return last + (ch->free || k->done_ps < k->last_ps ? 0 : k->done_ps - k->last_ps);
 }
 
@@ -135,43 +142,46 @@ static int64_t behind(const struct ss_what_if *w, const struct ss_node *n)
 	return k->pairs ? 0 : n->end_ps - done;
 }
 
-static int64_t end_of_wait(const struct ss_graph *g, const struct ss_node *n)
+static int64_t end_of_wait(const struct ss_what_if *w, const struct ss_node *n, int64_t begin_ps)
 {
 	int64_t at = INT64_MIN, recorded = INT64_MIN;
-	for (uint32_t i = n->first_edge; i < n->first_edge + n->nedges; i++) {
-		const struct ss_edge *e = &g->edges.v[i];
+	for (uint32_t i = n->first_edge; i < ss_edges_end(&w->g, n); i++) {
+		const struct ss_edge *e = &w->g.edges.v[i];
 		if (!e->to_end)
 			continue;
-		at = g->nodes.v[e->from].new_end_ps > at ? g->nodes.v[e->from].new_end_ps : at;
-		recorded = g->nodes.v[e->from].end_ps > recorded ? g->nodes.v[e->from].end_ps : recorded;
+		at = w->at[e->from].end_ps > at ? w->at[e->from].end_ps : at;
+		recorded = w->g.nodes.v[e->from].end_ps > recorded ? w->g.nodes.v[e->from].end_ps : recorded;
 	}
 	if (at == INT64_MIN)
-		return n->new_begin_ps + (n->end_ps - n->begin_ps);
+		return begin_ps + (n->end_ps - n->begin_ps);
 	at = ss_safe_sum(at, n->end_ps - recorded);
-	return at > n->new_begin_ps ? at : n->new_begin_ps;
+	return at > begin_ps ? at : begin_ps;
 }
 
 static void replay_node(struct ss_what_if *w, const struct changes *ch, uint32_t i)
 {
-	struct ss_node *n = &w->g.nodes.v[i];
-	n->new_begin_ps = begin_of(&w->g, ch, n);
-	int64_t end = n->new_begin_ps + duration(ch, n, i), done;
-	switch (n->kind) {
+	const struct ss_node *n = &w->g.nodes.v[i];
+	struct replayed *r = &w->at[i];
+	r->begin_ps = begin_of(w, ch, n);
+	int64_t end = r->begin_ps + duration(ch, n, i), done;
+	bool waited;
+	switch ((enum ss_node_kind)n->kind) {
 	case SS_NODE_MEMBER: /* a whole collective: it lasts until all have come */
 		end = ss_safe_sum(complete(w, ch, n), behind(w, n));
 		break;
 	case SS_NODE_DONE:
-		done = ss_safe_sum(complete(w, ch, n), n->waited ? behind(w, n) : 0);
-		end = n->waited ? n->new_begin_ps + n->least_ps : end;
+		waited = w->c->members.v[n->member].waited;
+		done = ss_safe_sum(complete(w, ch, n), waited ? behind(w, n) : 0);
+		end = waited ? r->begin_ps + w->g.least_ps[n->where] : end;
 		end = done > end ? done : end;
 		break;
 	case SS_NODE_WAIT:
-		end = end_of_wait(&w->g, n);
+		end = end_of_wait(w, n, r->begin_ps);
 		break;
 	default:
 		break;
 	}
-	n->new_end_ps = end > n->new_begin_ps ? ss_skel_held(end) : n->new_begin_ps;
+	r->end_ps = end > r->begin_ps ? ss_skel_held(end) : r->begin_ps;
 }
 
 /* The last end of a step in the replay; INT64_MIN: no device has it. */
@@ -186,8 +196,8 @@ static int64_t step_end(const struct ss_what_if *w, int64_t step, bool recorded)
 				continue;
 			int64_t end = s->end_ps;
 			if (!recorded && w->g.last_of_step[at] != UINT32_MAX) {
-				const struct ss_node *n = &w->g.nodes.v[w->g.last_of_step[at]];
-				end = ss_safe_sum(end, n->new_end_ps - n->end_ps);
+				uint32_t last_node = w->g.last_of_step[at];
+				end = ss_safe_sum(end, w->at[last_node].end_ps - w->g.nodes.v[last_node].end_ps);
 			}
 			last = end > last ? end : last;
 		}
@@ -196,21 +206,17 @@ static int64_t step_end(const struct ss_what_if *w, int64_t step, bool recorded)
 
 static double replay(struct ss_what_if *w, const struct changes *ch)
 {
-	struct ss_graph *g = &w->g;
-	for (size_t i = 0; i < g->nodes.n; i++) {
-		g->nodes.v[i].new_begin_ps = g->nodes.v[i].begin_ps;
-		g->nodes.v[i].new_end_ps = g->nodes.v[i].end_ps;
-	}
+	const struct ss_graph *g = &w->g;
+	for (size_t i = 0; i < g->nodes.n; i++)
+		w->at[i] = (struct replayed){ g->nodes.v[i].begin_ps, g->nodes.v[i].end_ps };
 	/*
 	 * Arrivals at a collective begin before its end: members are opened in one place of the
 	 * order and closed in another.
 	 */
-	for (size_t i = 0; i < g->nodes.n * 2; i++) {
-		uint32_t k = g->order[i];
-		if (k == UINT32_MAX)
-			break;
-		if (k & SS_ORDER_BEGIN)
-			g->nodes.v[k & ~SS_ORDER_BEGIN].new_begin_ps = begin_of(g, ch, &g->nodes.v[k & ~SS_ORDER_BEGIN]);
+	for (size_t i = 0; i < g->norder; i++) {
+		uint32_t k = g->order[i] & ~SS_ORDER_BEGIN;
+		if (g->order[i] & SS_ORDER_BEGIN)
+			w->at[k].begin_ps = begin_of(w, ch, &g->nodes.v[k]);
 		else
 			replay_node(w, ch, k);
 	}
@@ -248,7 +254,7 @@ static bool each_group(const struct ss_what_if *w, bool computes, group_fn *grou
 	for (uint32_t i = 0; ok && i < w->g.nodes.n; i++) {
 		const struct ss_node *nd = &w->g.nodes.v[i];
 		if (computes ? nd->kind == SS_NODE_COMPUTE : !ss_node_is_host(nd))
-			v[n++] = (struct entry){ nd->name, nd->step, nd->device, i };
+			v[n++] = (struct entry){ nd->name, ss_node_step(w->c, nd), nd->where, i };
 	}
 	if (ok && n)
 		qsort(v, n, sizeof(*v), by_what);
@@ -274,7 +280,7 @@ static void scale_group(const struct ss_what_if *w, const struct entry *v, size_
 		double sum = 0;
 		for (to = i; to < n && v[to].device == v[i].device; to++)
 			sum += (double)(w->g.nodes.v[v[to].node].end_ps - w->g.nodes.v[v[to].node].begin_ps);
-		if (w->g.nodes.v[v[i].node].host != host)
+		if (w->c->devices.v[v[i].device].host != host)
 			means[nd++] = sum / (double)(to - i);
 	}
 	if (!nd)
@@ -286,7 +292,7 @@ static void scale_group(const struct ss_what_if *w, const struct entry *v, size_
 			sum += (double)(w->g.nodes.v[v[to].node].end_ps - w->g.nodes.v[v[to].node].begin_ps);
 		double own = sum / (double)(to - i);
 		for (size_t k = i; k < to && own > middle; k++)
-			if (w->g.nodes.v[v[k].node].host == host)
+			if (w->c->devices.v[v[k].device].host == host)
 				scale[v[k].node] = middle / own;
 	}
 }
@@ -295,11 +301,11 @@ static void scale_group(const struct ss_what_if *w, const struct entry *v, size_
 static double gap_before(const struct ss_what_if *w, uint32_t node)
 {
 	const struct ss_node *n = &w->g.nodes.v[node];
-	for (uint32_t i = n->first_edge; i < n->first_edge + n->nedges; i++) {
+	for (uint32_t i = n->first_edge; i < ss_edges_end(&w->g, n); i++) {
 		const struct ss_edge *e = &w->g.edges.v[i];
 		const struct ss_node *p = &w->g.nodes.v[e->from];
 		if (e->binds)
-			return is_device_gap(n, p, e) ? (double)(n->begin_ps - p->end_ps) : NAN;
+			return is_device_gap(w, n, p, e) ? (double)(n->begin_ps - p->end_ps) : NAN;
 	}
 	return NAN;
 }
@@ -317,14 +323,14 @@ static void cap_group(const struct ss_what_if *w, const struct entry *v, size_t 
 			sum += isnan(gap) ? 0 : gap;
 			gaps += isnan(gap) ? 0 : 1;
 		}
-		if (gaps && w->g.nodes.v[v[i].node].host != host)
+		if (gaps && w->c->devices.v[v[i].device].host != host)
 			others[no++] = sum / (double)gaps;
 	}
 	if (!no)
 		return;
 	double middle = ss_median(others, no);
 	for (size_t i = 0; i < n; i++)
-		if (w->g.nodes.v[v[i].node].host == host)
+		if (w->c->devices.v[v[i].device].host == host)
 			most[v[i].node] = middle > 0 ? (int64_t)middle : 0;
 }
 
@@ -345,14 +351,14 @@ static void sum_hosts(const struct ss_what_if *w, struct usual *of_host)
 {
 	for (size_t i = 0; i < w->g.nodes.n; i++) {
 		const struct ss_node *n = &w->g.nodes.v[i];
-		struct usual *u = &of_host[n->host];
 		if (!ss_node_is_host(n))
 			continue;
+		struct usual *u = &of_host[n->where];
 		if (n->kind == SS_NODE_EVENT) {
 			u->event_ps[n->cls] += (double)(n->end_ps - n->begin_ps);
 			u->events[n->cls]++;
 		}
-		for (uint32_t e = n->first_edge; e < n->first_edge + n->nedges; e++) {
+		for (uint32_t e = n->first_edge; e < ss_edges_end(&w->g, n); e++) {
 			const struct ss_edge *ed = &w->g.edges.v[e];
 			const struct ss_node *p = &w->g.nodes.v[ed->from];
 			if (!ed->binds || ed->of_begin)
@@ -399,7 +405,7 @@ static bool replay_as_median(struct ss_what_if *w, uint32_t host, double *ps)
 		for (size_t i = 0; i < w->g.nodes.n; i++) {
 			const struct ss_node *n = &w->g.nodes.v[i];
 			double d = (double)(n->end_ps - n->begin_ps);
-			if (n->host == host && n->kind == SS_NODE_EVENT && n->cls == cls && d > middle)
+			if (n->kind == SS_NODE_EVENT && n->where == host && n->cls == cls && d > middle)
 				scale[i] = middle / d;
 		}
 	}
@@ -434,7 +440,7 @@ static bool replay_faster(struct ss_what_if *w, struct ss_str op, double *ps)
 	struct changes ch = { .scale = scale };
 	for (size_t i = 0; scale && i < w->g.nodes.n; i++) {
 		const struct ss_node *n = &w->g.nodes.v[i];
-		scale[i] = n->name != SS_NONE && is_op(w->g.names.keys[n->name], op) ? 0.5 : 1;
+		scale[i] = n->name != SS_NODE_NO_NAME && is_op(w->g.names.keys[n->name], op) ? 0.5 : 1;
 	}
 	if (scale)
 		*ps = replay(w, &ch);
@@ -505,7 +511,8 @@ struct ss_what_if *ss_what_if_of(struct ss_cluster *c, struct ss_err *err)
 		return NULL;
 	}
 	w->c = c;
-	if (ss_graph_build(&w->g, c, err) && (choose_steps(w) || ss_fail_mem(err)))
+	if (ss_graph_build(&w->g, c, err) &&
+	    (((w->at = malloc((w->g.nodes.n + 1) * sizeof(*w->at))) && choose_steps(w)) || ss_fail_mem(err)))
 		return w;
 	ss_what_if_free(w);
 	return NULL;
@@ -516,5 +523,6 @@ void ss_what_if_free(struct ss_what_if *w)
 	if (!w)
 		return;
 	ss_graph_free(&w->g);
+	free(w->at);
 	free(w);
 }
