@@ -29,6 +29,7 @@ struct cover {
 	SS_VEC(struct interval) v;
 	SS_VEC(int64_t) before_ps;
 	size_t hint;	/* where the last question ended: the next is near */
+	bool mixed;	/* until it is made: some begin before those they follow */
 };
 
 struct dividing {
@@ -55,25 +56,34 @@ static int by_begin(const void *a, const void *b)
 	return x->begin_ps < y->begin_ps ? -1 : x->begin_ps > y->begin_ps;
 }
 
-/* Sorts and merges. */
+/* What touches the one before it becomes a part of it. */
+static bool add_to_cover(struct cover *c, int64_t begin_ps, int64_t end_ps)
+{
+	struct interval *last = c->v.n ? &c->v.v[c->v.n - 1] : NULL;
+	if (end_ps <= begin_ps)
+		return true;
+	if (last && begin_ps >= last->begin_ps && begin_ps <= last->end_ps) {
+		last->end_ps = end_ps > last->end_ps ? end_ps : last->end_ps;
+		return true;
+	}
+	c->mixed |= last && begin_ps < last->begin_ps;
+	return ss_vec_push(&c->v, ((struct interval){ begin_ps, end_ps }));
+}
+
+/* All are in it. */
 static bool make_cover(struct cover *c)
 {
-	size_t n = 0;
+	size_t n = c->v.n;
 	int64_t sum = 0;
-	ss_sort(c->v.v, c->v.n, sizeof(*c->v.v), by_begin);
-	for (size_t i = 0; i < c->v.n; i++) {
-		struct interval v = c->v.v[i];
-		if (v.end_ps <= v.begin_ps)
-			continue;
-		if (n && v.begin_ps <= c->v.v[n - 1].end_ps) {
-			c->v.v[n - 1].end_ps = v.end_ps > c->v.v[n - 1].end_ps ? v.end_ps : c->v.v[n - 1].end_ps;
-			continue;
-		}
-		c->v.v[n++] = v;
+	if (c->mixed) {
+		qsort(c->v.v, n, sizeof(*c->v.v), by_begin);
+		c->v.n = 0;
+		for (size_t i = 0; i < n; i++)
+			(void)add_to_cover(c, c->v.v[i].begin_ps, c->v.v[i].end_ps); /* no more than there were */
 	}
-	c->v.n = n;
 	c->before_ps.n = c->hint = 0;
-	for (size_t i = 0; i < n; i++) {
+	c->mixed = false;
+	for (size_t i = 0; i < c->v.n; i++) {
 		if (!ss_vec_push(&c->before_ps, sum))
 			return false;
 		sum += c->v.v[i].end_ps - c->v.v[i].begin_ps;
@@ -245,12 +255,12 @@ static bool divide_window(struct dividing *d, const struct ss_skel_device *dev, 
 
 static bool cover_compute(struct dividing *d, const struct ss_skel_device *dev)
 {
+	bool ok = true;
 	d->busy.v.n = 0;
-	for (size_t i = 0; i < dev->spans.n; i++)
-		if (d->s->ops.v[dev->spans.v[i].op].cls == SS_SPAN_COMPUTE &&
-		    !ss_vec_push(&d->busy.v, ((struct interval){ dev->spans.v[i].begin_ps, dev->spans.v[i].end_ps })))
-			return false;
-	return make_cover(&d->busy);
+	for (size_t i = 0; ok && i < dev->spans.n; i++)
+		if (d->s->ops.v[dev->spans.v[i].op].cls == SS_SPAN_COMPUTE)
+			ok = add_to_cover(&d->busy, dev->spans.v[i].begin_ps, dev->spans.v[i].end_ps);
+	return ok && make_cover(&d->busy);
 }
 
 /* Of each collective of the device, whatever else is under way. */
@@ -313,7 +323,7 @@ static bool read_part(struct dividing *d)
 	bool ok = match_ops(d);
 	for (size_t i = 0; ok && i < d->s->events.n; i++)
 		if (d->s->events.v[i].cls == SS_HOST_INPUT_EVENT)
-			ok = ss_vec_push(&d->input.v, ((struct interval){ d->s->events.v[i].begin_ps, d->s->events.v[i].end_ps }));
+			ok = add_to_cover(&d->input, d->s->events.v[i].begin_ps, d->s->events.v[i].end_ps);
 	return ok && make_cover(&d->input);
 }
 

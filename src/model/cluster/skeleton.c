@@ -4,7 +4,6 @@
 #include "base/bisect.h"
 #include "hlo/text.h"
 #include "model/cluster/skeleton_read.h"
-#include "model/host/partial_read.h"
 #include "wire/json.h"
 
 #include <stdio.h>
@@ -117,6 +116,7 @@ static bool read_devices(struct ss_skel_reading *r, struct ss_err *err)
 				continue;
 			if (order[k] == SS_PLANE_GPU ? !ss_skel_read_gpu(r, p, err) : !ss_skel_read_tpu(r, p) && !ss_fail_mem(err))
 				return false;
+			ss_partial_forget(r->partial, i);
 		}
 	return ss_skel_read_cpus(r, err);
 }
@@ -193,13 +193,15 @@ bool ss_skeleton_read(struct ss_skeleton *s, struct ss_host *h, struct ss_err *e
 	*s = (struct ss_skeleton){ .start_unix_ns = 0 };
 	struct ss_skel_reading r = { .s = s, .h = h };
 	bool ok = describe(s, h) || ss_fail_mem(err);
-	ok = ok && (r.planes = ss_host_read_partially(h, SS_HOST_CLUSTER_LINES, &what, err)) && (r.hlo = ss_host_hlo(h, err));
+	ok = ok && (r.partial = ss_host_read_once(h, &what, err)) && (r.hlo = ss_host_hlo(h, err));
+	r.planes = ok ? ss_partial_planes(r.partial) : NULL;
 	ok = ok && (ss_skel_read_threads(&r) || ss_fail_mem(err)) && read_devices(&r, err);
 	int64_t rank;
 	read_rank(s, h, &rank);
 	s->is_rank = r.torch || rank >= 0;
 	if (ok && rank >= 0 && s->devices.n == 1)
 		s->devices.v[0].global = rank;
+	ss_partial_free(r.partial);
 	ss_vec_free(&r.markers);
 	ss_vec_free(&r.cpu_ops);
 	ss_u64map_free(&r.by_correlation);

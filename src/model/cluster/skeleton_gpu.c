@@ -4,6 +4,8 @@
  */
 #include "model/cluster/skeleton_read.h"
 
+#include "model/host/forget.h"
+
 #include <stdlib.h>
 
 /* Words of the events of one plane. */
@@ -21,6 +23,7 @@ static const enum ss_stat wanted_stats[G_COUNT] = {
 struct gpu {
 	struct ss_skel_reading *r;
 	const struct ss_plane *p;
+	struct ss_forget pages;
 	struct ss_skel_device *d;
 	struct ss_u64map steps;		/* by number: index into d->steps */
 	struct ss_u64map instructions;	/* by program and name: index into `comms` */
@@ -186,6 +189,7 @@ static bool read_stream(struct gpu *g, const struct ss_line *l, const struct ss_
 		struct ss_projection_walk walk = ss_projection_event(w, ss_xevents_body(&l->ev, l->src, i));
 		uint32_t has = 0;
 		unsigned which;
+		ss_forget_passed(&g->pages, l, i);
 		while (ss_projection_next(&walk, &which, &s)) {
 			got[which] = s;
 			has |= 1u << which;
@@ -193,6 +197,7 @@ static bool read_stream(struct gpu *g, const struct ss_line *l, const struct ss_
 		if (!take_event(g, l, i, got, has, stream, err))
 			return false;
 	}
+	ss_forget_line(&g->pages, l);
 	return true;
 }
 
@@ -228,7 +233,7 @@ static void release(struct gpu *g)
 
 bool ss_skel_read_gpu(struct ss_skel_reading *r, const struct ss_plane *p, struct ss_err *err)
 {
-	struct gpu g = { .r = r, .p = p };
+	struct gpu g = { .r = r, .p = p, .pages = { .h = r->h } };
 	struct ss_stat_projection w;
 	struct ss_str tail = p->name;
 	uint64_t ordinal = 0;
@@ -239,6 +244,7 @@ bool ss_skel_read_gpu(struct ss_skel_reading *r, const struct ss_plane *p, struc
 	for (uint32_t i = 0; ok && i < p->nlines; i++)
 		if (is_stream(p->lines[i].name))
 			ok = read_stream(&g, &p->lines[i], &w, i, err);
+	ss_forget_rest(&g.pages);
 	if (ok)
 		put_in_order(g.d);
 	r->torch |= g.torch;

@@ -5,6 +5,7 @@
 #include "model/cluster/skeleton_read.h"
 
 #include "base/bisect.h"
+#include "model/host/forget.h"
 
 #include <stdlib.h>
 
@@ -43,6 +44,7 @@ struct found {
 
 struct threads {
 	struct ss_skel_reading *r;
+	struct ss_forget pages;
 	SS_VEC(struct found) found;
 	SS_VEC(struct ss_skel_marker) loose; /* steps that are numbered, but not marked as roots */
 	uint32_t nthreads;
@@ -99,6 +101,7 @@ static bool read_line(struct threads *t, const struct ss_plane *p, const struct 
 		struct ss_projection_walk walk = ss_projection_event(w, ss_xevents_body(&l->ev, l->src, i));
 		uint32_t has = 0;
 		unsigned which;
+		ss_forget_passed(&t->pages, l, i);
 		while (any && ss_projection_next(&walk, &which, &s)) {
 			got[which] = s;
 			has |= 1u << which;
@@ -107,6 +110,7 @@ static bool read_line(struct threads *t, const struct ss_plane *p, const struct 
 		if ((has || word != WORD_NONE) && !take_event(t, word, got, has, ss_skel_begin_ps(l, i), end))
 			return false;
 	}
+	ss_forget_line(&t->pages, l);
 	t->nthreads++;
 	return true;
 }
@@ -171,11 +175,14 @@ static bool finish(struct threads *t)
 
 bool ss_skel_read_threads(struct ss_skel_reading *r)
 {
-	struct threads t = { .r = r };
+	struct threads t = { .r = r, .pages = { .h = r->h } };
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < r->h->nplanes; i++)
-		if (ss_plane_is_host(&r->planes[i]) && r->planes[i].kind != SS_PLANE_METADATA)
+		if (ss_plane_is_host(&r->planes[i]) && r->planes[i].kind != SS_PLANE_METADATA) {
 			ok = read_plane(&t, &r->planes[i]);
+			ss_partial_forget(r->partial, i);
+		}
+	ss_forget_rest(&t.pages);
 	ok = ok && finish(&t);
 	ss_vec_free(&t.found);
 	ss_vec_free(&t.loose);

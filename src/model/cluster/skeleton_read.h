@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "model/cluster/skeleton.h"
 #include "model/host/host.h"
+#include "model/host/partial_read.h"
 #include "model/host/stat_projection.h"
 #include "model/program/hlo_map.h"
 
@@ -34,7 +35,8 @@ struct ss_skel_named {
 struct ss_skel_reading {
 	struct ss_skeleton *s;
 	struct ss_host *h;
-	const struct ss_plane *planes; /* a partial read, as many as the host has */
+	struct ss_partial *partial;
+	const struct ss_plane *planes; /* its planes, as many as the host has; each is forgotten when it was read */
 	struct ss_hlo_map *hlo;
 	struct ss_strmap op_keys;	/* by index of s->ops */
 	struct ss_strmap texts;		/* of operations of TPUs, which are the same on all cores: by index of `named` */

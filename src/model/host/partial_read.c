@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-struct partial {
+struct ss_partial {
 	struct ss_plane *planes; /* first: what the getter returns stands here */
 	uint32_t nplanes;
 	struct ss_arena arena;
@@ -16,7 +16,7 @@ struct partial {
 struct making {
 	struct ss_host *h;
 	const struct ss_partial_read *what;
-	struct partial *e;
+	struct ss_partial *e;
 	SS_VEC(struct ss_line_read) reads;
 	SS_VEC(uint8_t *) wanted; /* of planes, one after another */
 	uint64_t ndropped, nclipped;
@@ -134,7 +134,7 @@ static bool finish_lines(struct making *m, struct ss_plane *p)
 
 static bool make(struct making *m, struct ss_err *err)
 {
-	struct partial *e = m->e;
+	struct ss_partial *e = m->e;
 	e->planes = SS_NEW_N(&e->arena, struct ss_plane, m->h->nplanes);
 	bool ok = e->planes;
 	for (; ok && e->nplanes < m->h->nplanes; e->nplanes++) {
@@ -152,14 +152,26 @@ static bool make(struct making *m, struct ss_err *err)
 	return ok || ss_fail_mem(err);
 }
 
+void ss_partial_forget(struct ss_partial *p, uint32_t plane)
+{
+	for (uint32_t k = 0; k < p->planes[plane].nlines; k++)
+		ss_line_free(&p->planes[plane].lines[k]);
+	p->planes[plane].nlines = 0;
+}
+
+void ss_partial_free(struct ss_partial *p)
+{
+	if (!p)
+		return;
+	for (uint32_t i = 0; i < p->nplanes; i++)
+		ss_partial_forget(p, i);
+	ss_arena_release(&p->arena);
+	free(p);
+}
+
 static void release(void *data)
 {
-	struct partial *e = data;
-	for (uint32_t i = 0; i < e->nplanes; i++)
-		for (uint32_t k = 0; k < e->planes[i].nlines; k++)
-			ss_line_free(&e->planes[i].lines[k]);
-	ss_arena_release(&e->arena);
-	free(e);
+	ss_partial_free(data);
 }
 
 struct question {
@@ -167,10 +179,16 @@ struct question {
 	const struct ss_partial_read *what;
 };
 
-static void *build(void *question, struct ss_err *err)
+static bool is_open(const struct ss_host *h, struct ss_err *err)
 {
-	const struct question *q = question;
-	struct making m = { .h = q->h, .what = q->what, .e = calloc(1, sizeof(*m.e)) };
+	return !ss_host_is_described(h) || ss_fail(err, SS_EINVAL, "host '" SS_FMT "' is not open", SS_ARG(h->name));
+}
+
+struct ss_partial *ss_host_read_once(struct ss_host *h, const struct ss_partial_read *what, struct ss_err *err)
+{
+	if (!is_open(h, err))
+		return NULL;
+	struct making m = { .h = h, .what = what, .e = calloc(1, sizeof(*m.e)) };
 	bool ok = m.e ? make(&m, err) : ss_fail_mem(err);
 	for (size_t i = 0; i < m.wanted.n; i++)
 		free(m.wanted.v[i]);
@@ -178,19 +196,27 @@ static void *build(void *question, struct ss_err *err)
 	ss_vec_free(&m.reads);
 	if (ok)
 		return m.e;
-	if (m.e)
-		release(m.e);
+	ss_partial_free(m.e);
 	return NULL;
+}
+
+const struct ss_plane *ss_partial_planes(const struct ss_partial *p)
+{
+	return p->planes;
+}
+
+static void *build(void *question, struct ss_err *err)
+{
+	const struct question *q = question;
+	return ss_host_read_once(q->h, q->what, err);
 }
 
 const struct ss_plane *ss_host_read_partially(struct ss_host *h, enum ss_host_part part, const struct ss_partial_read *what,
 				       struct ss_err *err)
 {
-	if (ss_host_is_described(h)) {
-		ss_fail(err, SS_EINVAL, "host '" SS_FMT "' is not open", SS_ARG(h->name));
+	if (!is_open(h, err))
 		return NULL;
-	}
 	struct question q = { h, what };
-	const struct partial *e = ss_part_get(&h->parts[part], build, release, &q, err);
+	const struct ss_partial *e = ss_part_get(&h->parts[part], build, release, &q, err);
 	return e ? e->planes : NULL;
 }

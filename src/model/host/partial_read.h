@@ -31,4 +31,12 @@ struct ss_partial_read {
 const struct ss_plane *ss_host_read_partially(struct ss_host *h, enum ss_host_part part, const struct ss_partial_read *what,
 				       struct ss_err *err);
 
+/* The same for one reader alone, which lets it go again. NULL on failure. */
+struct ss_partial;
+struct ss_partial *ss_host_read_once(struct ss_host *h, const struct ss_partial_read *what, struct ss_err *err);
+const struct ss_plane *ss_partial_planes(const struct ss_partial *p);
+/* Nobody needs the events of this plane any more. */
+void ss_partial_forget(struct ss_partial *p, uint32_t plane);
+void ss_partial_free(struct ss_partial *p);
+
 #endif
