@@ -21,6 +21,32 @@ void cli_say(const char *what, struct ss_str text)
 	ss_out_free(&o);
 }
 
+static void tell(const char *fmt, va_list ap)
+{
+	char *text = NULL;
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	cli_say(NULL, text ? ss_str_from(text) : SS_STR("out of memory"));
+	free(text);
+}
+
+void cli_tell(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	tell(fmt, ap);
+	va_end(ap);
+}
+
+void cli_plain(char *out, size_t cap, struct ss_str text)
+{
+	struct ss_out o;
+	ss_out_init(&o, NULL, NULL);
+	ss_text_put(&o, text, 0);
+	snprintf(out, cap, SS_FMT, SS_ARG(ss_utf8_front((struct ss_str){ o.buf, o.n }, cap - 1)));
+	ss_out_free(&o);
+}
+
 int cli_fail(const struct ss_err *err)
 {
 	cli_say(NULL, err->text[0] ? ss_str_from(err->text) : SS_STR("failed"));
@@ -50,11 +76,10 @@ bool cli_take_param(void *params, const char *text)
 int cli_misuse(const struct cli_command *c, const char *fmt, ...)
 {
 	va_list ap;
-	fputs("stepscope: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	tell(fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "\nusage: stepscope %s %s\n'stepscope %s --help' shows the options\n", c->name, c->args,
+	fprintf(stderr, "usage: stepscope %s %s\n'stepscope %s --help' shows the options\n", c->name, c->args,
 		c->name);
 	return CLI_MISUSE;
 }

@@ -60,7 +60,7 @@ static bool find_addresses(const struct flags *f, struct ss_arena *a, struct ss_
 	}
 	if (!ss_tpu_find(f->tpu, f->zone, f->project, a, &tpu, err))
 		return false;
-	fprintf(stderr, "stepscope: TPU '%s' has %zu worker%s, the first at " SS_FMT "\n", f->tpu, tpu.nworkers,
+	cli_tell("TPU '%s' has %zu worker%s, the first at " SS_FMT, f->tpu, tpu.nworkers,
 		tpu.nworkers == 1 ? "" : "s", SS_ARG(tpu.master));
 	*master = tpu.master;
 	/* A pod's master takes the profile of all; of a single worker we take it. */

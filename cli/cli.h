@@ -34,6 +34,10 @@ const struct cli_command *cli_command_find(const char *name);
  * text are replaced.
  */
 void cli_say(const char *what, struct ss_str text);
+/* "stepscope: ..." on stderr, the same way. */
+void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* A copy of others' text for a terminal: control characters replaced, cut to so many bytes. */
+void cli_plain(char *out, size_t cap, struct ss_str text);
 /* The same for a failure; status 1. */
 int cli_fail(const struct ss_err *err);
 /* The same, and where help is; status 2. */

@@ -124,10 +124,10 @@ static void say(struct ss_export *x, const struct ss_export_format *f)
 	if (x->nasked > known)
 		ss_export_lose(x, x->nasked - known, f->omits ? f->omits : "events");
 	for (unsigned i = 0; i < x->nlosses; i++)
-		fprintf(stderr, "stepscope: %llu of %llu events %s not in the file: %s\n", (unsigned long long)x->losses[i].n,
+		cli_tell("%llu of %llu events %s not in the file: %s", (unsigned long long)x->losses[i].n,
 			(unsigned long long)x->nasked, x->losses[i].n == 1 ? "is" : "are", x->losses[i].why);
 	if (x->note)
-		fprintf(stderr, "stepscope: %s\n", x->note);
+		cli_tell("%s", x->note);
 	if (!x->nevents && !x->nlosses)
 		fputs("stepscope: no event is in the selected part\n", stderr);
 }

@@ -15,7 +15,7 @@ static bool say_lost(struct cli_parts *p, struct ss_err *err)
 		struct ss_str text = cli_parts_name_lost(p, p->lost.v[i]);
 		if (!text.p)
 			return ss_fail_mem(err);
-		fprintf(stderr, "stepscope: shard " SS_FMT " is lost\n", SS_ARG(text));
+		cli_tell("shard " SS_FMT " is lost", SS_ARG(text));
 	}
 	return true;
 }
@@ -63,7 +63,7 @@ static int run(int argc, char **argv)
 			     p.lost.n, (unsigned long long)p.count);
 	ok = ok && write_merged(&p, argv[optind], output, &err);
 	if (ok)
-		fprintf(stderr, "stepscope: %zu of %llu hosts in %s%s%s\n", p.all.v.n, (unsigned long long)p.all.nhosts,
+		cli_tell("%zu of %llu hosts in %s%s%s", p.all.v.n, (unsigned long long)p.all.nhosts,
 			output ? output : argv[optind], output ? "" : "/", output ? "" : CLI_MERGED_NAME);
 	cli_parts_close(&p);
 	ss_location_close(&place);

@@ -13,9 +13,9 @@
 static void read_metrics(struct cli_metrics *f, const struct ss_result *r)
 {
 	const struct ss_prop *device = ss_result_find_prop(r, "device_type");
-	snprintf(f->device, sizeof(f->device), SS_FMT, SS_ARG(device ? device->text : SS_STR("")));
+	cli_plain(f->device, sizeof(f->device), device ? device->text : SS_STR(""));
 	bool tpu = ss_str_starts(ss_str_from(f->device), SS_STR("TPU"));
-	snprintf(f->finding, sizeof(f->finding), SS_FMT, SS_ARG(r->conclusion.text));
+	cli_plain(f->finding, sizeof(f->finding), r->conclusion.text);
 	f->cores = ss_result_number(r, "device_core_count");
 	f->mxu_percent = tpu ? ss_result_number(r, "mxu_utilization_percent") : NAN;
 	f->idle_percent = f->cores > 0 ? ss_result_number(r, "device_idle_time_percent") : NAN;
@@ -86,17 +86,19 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 static void sample_host(const struct ss_capture *c, const struct ss_capture_host *h, struct cli_sample *sample)
 {
 	struct ss_err err = { 0 };
+	char why[2 * sizeof(sample->why)] = "";
 	*sample = (struct cli_sample){ .code = h->end == SS_CAPTURE_FAILED ? h->status.code : SS_GRPC_OK };
 	snprintf(sample->target, sizeof(sample->target), "%s", h->target);
 	if (h->end == SS_CAPTURE_KEPT && metrics_of(&sample->metrics, c->dir.path.p, h->stem.p, &err))
 		sample->ok = true;
 	else if (err.code)
-		snprintf(sample->why, sizeof(sample->why), "%.250s", err.text);
+		snprintf(why, sizeof(why), "%s", err.text);
 	else if (h->end == SS_CAPTURE_FAILED)
-		snprintf(sample->why, sizeof(sample->why), "%s: %.250s", ss_grpc_code_name(h->status.code), h->status.text);
+		snprintf(why, sizeof(why), "%s: %s", ss_grpc_code_name(h->status.code), h->status.text);
 	else
-		snprintf(sample->why, sizeof(sample->why), "%s",
+		snprintf(why, sizeof(why), "%s",
 			 h->end == SS_CAPTURE_EMPTY ? "the program was idle" : "no profile was returned");
+	cli_plain(sample->why, sizeof(sample->why), ss_str_from(why));
 }
 
 /* A whole file into a run, under the same name. */
@@ -144,7 +146,7 @@ static void judge_hosts(const struct ss_capture *c, struct cli_sample *samples, 
 	const struct ss_table *t = ok && ask.result.ntables ? &ask.result.tables[0] : NULL;
 	if (t && t->nrows) {
 		bool one = ss_str_is(ss_cell_str(t, 0, "kind"), "straggler");
-		snprintf(verdict, CLI_VERDICT_BYTES, SS_FMT, SS_ARG(ask.result.conclusion.text));
+		cli_plain(verdict, CLI_VERDICT_BYTES, ask.result.conclusion.text);
 		for (size_t i = 0; one && i < n; i++)
 			samples[i].straggler = samples[i].ok && ss_str_eq(c->hosts[i].stem, ss_cell_str(t, 0, "host"));
 	}

@@ -120,7 +120,7 @@ static bool sample(struct monitor *m, struct cli_sample *samples, struct ss_err 
 	if (m->capture.mode == SS_CAPTURE_SNAPSHOT)
 		go_on_gathering(m, samples, n);
 	if (m->slow > 0 && m->keep.run[0])
-		fprintf(stderr, "stepscope: %s: kept as run %s of %s\n", m->slowest, m->keep.run, m->keep.logdir);
+		cli_tell("%s: kept as run %s of %s", m->slowest, m->keep.run, m->keep.logdir);
 	return true;
 }
 

@@ -86,7 +86,7 @@ bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *e
 		cli_say("warning", text);
 	}
 	if (p->nnotes_all > 10)
-		fprintf(stderr, "stepscope: warning: %zu more members of '%s' are missing or damaged\n", p->nnotes_all - 10, path);
+		cli_tell("warning: %zu more members of '%s' are missing or damaged", p->nnotes_all - 10, path);
 	return !cli_strict || !p->nnotes_all || ss_fail(err, SS_EFORMAT, "the archive '%s' is incomplete (--strict)", path);
 }
 

@@ -162,7 +162,7 @@ static bool reduce(struct cli_profile *p, const struct shard_number *n, const ch
 		 (unsigned long long)n->count);
 	ok = ok && cli_parts_write(&s, out, name, err);
 	if (ok)
-		fprintf(stderr, "stepscope: shard %llu/%llu%s%s: %zu of %zu hosts, %llu bytes read, %s/%s written\n",
+		cli_tell("shard %llu/%llu%s%s: %zu of %zu hosts, %llu bytes read, %s/%s written",
 			(unsigned long long)n->index, (unsigned long long)n->count, n->from ? " by " : "", n->from ? n->from : "",
 			s.v.n, nhosts, (unsigned long long)in, out, name);
 	ss_shard_free(&s);

@@ -37,10 +37,10 @@ static void say_where(const struct ss_server *s, const struct ss_server_config *
 	else
 		snprintf(host, sizeof(host), v6 ? "[%s]" : "%s", bind);
 	if (ss_server_nruns(s))
-		fprintf(stderr, "stepscope: %llu run%s in %s\n", (unsigned long long)ss_server_nruns(s),
+		cli_tell("%llu run%s in %s", (unsigned long long)ss_server_nruns(s),
 			ss_server_nruns(s) == 1 ? "" : "s", config->logdir);
 	else
-		fprintf(stderr, "stepscope: %s; runs will appear when they are written\n",
+		cli_tell("%s; runs will appear when they are written",
 			ss_server_why_empty(s) ? ss_server_why_empty(s) : "no profile yet");
 	if (ss_server_grpc_port(s))
 		fprintf(stderr, "stepscope: gRPC on %s:%u\n", host, ss_server_grpc_port(s));

@@ -158,7 +158,7 @@ static bool add_path(struct history *t, const char *path, const struct words *w,
 	for (size_t i = 0; ok && i < run.notes.n; i++)
 		cli_say("warning", run.notes.v[i]);
 	if (ok)
-		fprintf(stderr, "stepscope: %s '%s': %zu steps of %.6g us\n", known ? "already there," : "added", path,
+		cli_tell("%s '%s': %zu steps of %.6g us", known ? "already there," : "added", path,
 			run.steps.n, run.step.mean);
 	ss_diff_run_release(&run);
 	cli_profile_close(&p);

@@ -37,7 +37,7 @@ static bool combining(uint32_t c)
 /* Characters that act on the terminal or reorder the text around them. */
 static bool acts(uint32_t c)
 {
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
 	       (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
 }
 
@@ -90,11 +90,16 @@ size_t ss_text_put(struct ss_out *o, struct ss_str s, size_t max)
 void ss_text_put_markdown(struct ss_out *o, struct ss_str s, size_t max)
 {
 	struct ss_str shown = max ? ss_utf8_front(s, max) : s;
-	for (size_t i = 0; i < shown.n; i++) {
+	for (size_t i = 0; i < shown.n;) {
+		struct glyph g = glyph_at(shown, i);
 		char c = shown.p[i];
 		if (c == '|' || c == '`' || c == '<' || c == '\\' || c == '*' || c == '_' || c == '[')
 			ss_out_char(o, '\\');
-		ss_out_char(o, (unsigned char)c < 0x20 ? ' ' : c);
+		if (g.replaced)
+			ss_out_z(o, g.bytes == 1 && (unsigned char)c < 0x20 ? " " : "\xef\xbf\xbd");
+		else
+			ss_out_str(o, ss_str_sub(shown, i, i + g.bytes));
+		i += g.bytes;
 	}
 	ss_out_z(o, shown.n < s.n ? "..." : "");
 }

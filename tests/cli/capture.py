@@ -6,6 +6,7 @@ import http.client
 import http.server
 import json
 import os
+import re
 import signal
 import socket
 import ssl
@@ -198,6 +199,11 @@ def monitors():
         two = run('capture', '-a', f'{peer.address},127.0.0.1:1', '--monitoring_level', '2', '--num_queries', '1', '-d', '50')
         check('level 2', words(two, 0, 'Number of TPU Cores: 2', 'idle time', 'Step time: 0.145 ms (avg)',
                                'Infeed percentage: 6.667% (avg)', 'refused'), two)
+    with Peer('rude') as peer:
+        for args in (('monitor', '-a', peer.address, '-n', '1', '-i', '0', '-d', '10'), ('capture', '-a', peer.address, '--monitoring_level', '1', '--num_queries', '1')):
+            done = run(*args)
+            check(f'{args[0]}: a peer does not speak to the terminal', 'stepscope: done' in done.stdout + done.stderr
+                  and not re.search('[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f]|^stepscope: done', done.stdout + done.stderr, re.M), done)
 
 
 def watches(scratch):

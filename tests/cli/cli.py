@@ -579,6 +579,34 @@ def shard_numbers(c, scratch):
         c.check(f'shard number of {env} {args}', done.returncode == status and says in err, f'status {done.returncode}, {err[:300]}')
 
 
+# What acts on a terminal or reorders the text around it; a line may end.
+ACTS = re.compile('[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]')
+
+
+def terminal(c, scratch):
+    """Names in profiles, and of files and directories, are text: none acts on the terminal, in any command."""
+    with open(os.path.join(profiles.ROOT, 'tf_inputbound_steps', 'plugins', 'profile', 'run', 'vm.xplane.pb'), 'rb') as f:
+        data = f.read()
+    for i, (piece, hostile) in enumerate(((b'us', '\x1b['), (b'or', '\n\r'), (b'at', '\x9b'), (b'rat', '\u202e'), (b'on', '\x07\x7f'))):
+        top = os.path.join(scratch, f'term{i}{hostile}31mx')
+        run = os.path.join(top, 'plugins', 'profile', f'r{hostile}x')
+        os.makedirs(run)
+        with open(os.path.join(run, f'h{hostile}2J.xplane.pb'), 'wb') as f:
+            f.write(data.replace(piece, hostile.encode()))
+        history, parts_dir = os.path.join(scratch, f'history{i}'), os.path.join(scratch, f'term_parts{i}')
+        commands = [['tool', tool, top] for tool in ('overview_page', 'framework_op_stats', 'memory_profile', 'trace_viewer', 'plane_stats', 'host_steps', 'stragglers', 'flame_graph', 'op_profile')]
+        commands += [['summary', top], ['tools', top], ['runs', '--all', top], ['doctor', top], ['sql', top, 'SELECT * FROM events LIMIT 99'], ['sql', top, 'SELECT * FROM hosts'],
+                     ['diff', top, SAMPLE], ['diff', '--format', 'md', top, os.path.join(profiles.ROOT, 'tf_inputbound_steps')], ['gate', top, SAMPLE],
+                     ['track', 'add', history, top], ['track', 'show', history], ['track', 'check', history],
+                     ['export', top, '--to', 'perfetto', '--output', os.path.join(scratch, 'term.out')],
+                     ['reduce', top, '--out', parts_dir], ['merge', parts_dir], ['tool', 'none', top], ['summary', top + '/none']]
+        for args in commands:
+            done = c.run(args)
+            text = done.stdout.decode() + done.stderr.decode()
+            found = ACTS.search(text)
+            c.check(f'{args[:2]} with {hostile!r} in its names', not found and done.returncode >= 0, text[max(0, found.start() - 80):found.end() + 20] if found else text)
+
+
 def documents(c):
     manual = os.path.join(ROOT, 'man', 'stepscope.1')
     with open(manual) as f:
@@ -616,6 +644,7 @@ def main():
         scattered(c, os.path.join(scratch, 'scattered'))
         shard_numbers(c, scratch)
         programs(c, scratch)
+        terminal(c, scratch)
     late_hosts(c)
     full_disk(c)
     riegeli(c)

@@ -2,13 +2,14 @@
  * profiler_peer.c - a program with a profiler's port, without the program: it sends or writes a
  * profile that it was given.
  *
- *	profiler_peer PROFILE [monitor] [master] [slow] [empty] [later=PROFILE] [continuous] [forgets]
+ *	profiler_peer PROFILE [monitor] [master] [slow] [empty] [later=PROFILE] [continuous] [forgets] [rude]
  *
  * Prints its port and serves until its standard input ends. monitor: it answers Monitor. master: it
  * answers NewSession, writing the profile for each of the hosts. slow: five seconds an answer.
  * empty: there is never a trace. later: from the fourth request on it is that profile. continuous: it
  * knows continuous profiling; forgets: and has lost it after the second snapshot, as a program that
- * was started anew. Requests are printed as "method host_name duration_ms".
+ * was started anew. rude: it refuses with text that would act on a terminal. Requests are printed as
+ * "method host_name duration_ms".
  */
 #include "capture/messages.h"
 #include "capture/run_dir.h"
@@ -27,7 +28,7 @@ struct peer {
 	const char *path;
 	const char *later;	/* what is sent from the fourth request on, or NULL */
 	unsigned asked;
-	bool slow, empty;
+	bool slow, empty, rude;
 	bool gathers, forgets;
 };
 
@@ -112,7 +113,9 @@ static void profile(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc
 		p->path = p->later;
 	if (p->slow && !ss_grpc_asked_sleep(asked, 5000000000))
 		return;
-	if (p->empty)
+	if (p->rude)
+		ss_grpc_fail(&answer->status, SS_GRPC_INTERNAL, "\x1b]0;title\a\x1b[2J\nstepscope: done\xc2\x9b" "5m");
+	else if (p->empty)
 		ss_pbo_uint(&answer->body, PROFILE_RESPONSE_EMPTY_TRACE, 1);
 	else if (!r.emit)
 		write_profile(p, &r, r.host);
@@ -194,6 +197,7 @@ int main(int argc, char **argv)
 		if (strncmp(argv[i], "later=", 6) == 0)
 			p.later = argv[i] + 6;
 		p.slow |= strcmp(argv[i], "slow") == 0;
+		p.rude |= strcmp(argv[i], "rude") == 0;
 		p.empty |= strcmp(argv[i], "empty") == 0;
 		p.forgets |= strcmp(argv[i], "forgets") == 0;
 		if (strcmp(argv[i], "continuous") == 0) {
