@@ -14,6 +14,7 @@ events) one that came grouped. Each figure is CPU time, user and system, or peak
   programs    memory_viewer on compiled programs of 1,000 and 37,000 instructions
   hosts       one answer over many hosts of 1 MB, beside as many answers over one of them; the verdict over 1,000 hosts of 1.5 MB of
               one job, beside their overview; and 4,000 small hosts in 16 shards, merged and served
+  small       the peak memory of a recording by Python's tracer, 15 bytes an event, with marked steps and without, beside its size
   findings    an overview with the findings beside one without
   libsstrace  an event beside two clock readings, a stop beside writing as many bytes
   torch       a trace of torch.profiler with 1.3 million events, packed and not, beside HTA 0.5.0, if ~/.cache/stepscope/venv-hta has it
@@ -265,6 +266,20 @@ def bench_cold(report, events, path, size, base, peer, args):
                    f'{ours["cpu_s"] / base["cpu_s"]:.1f}x the floor,')
         report.row(events, case + ', memory', 'peak_kb', ours['peak_kb'], theirs.get('peak_kb'),
                    ('x', 1.5 * size / 1024), f'{ours["peak_kb"] * 1024 / size:.2f}x the file (target 1.5x)')
+
+
+def bench_small(report, generator, millions, only):
+    for form, how in (('python', 'small events'), ('marked', 'small events, marked steps')):
+        tools = [t for t in ('trace_viewer@', 'overview_page', 'framework_op_stats', 'flame_graph') if only in f'{how}, {t}']
+        if not tools:
+            continue
+        events = millions * 1000000
+        _, path = make_input([generator], f'{events}-{form}', str(events), '1', form)
+        size = os.path.getsize(path)
+        for tool in tools:
+            ours = ours_cold(path, tool, times=1, form='json' if tool == 'flame_graph' else 'xprof')
+            report.row(events, f'{how}, {tool}', 'peak_kb', ours['peak_kb'], None, ('x', 2 * size / 1024),
+                       f'{ours["peak_kb"] * 1024 / size:.2f}x the file (target 2x)')
 
 
 def peer_diff(base, new):
@@ -595,6 +610,7 @@ def main():
     for m in millions:
         for kind in ('', '-grouped') if m == 1 else ('',):
             bench_profile(report, int(m * 1e6), kind, peers, args, generator)
+    bench_small(report, generator, 1 if args.quick else 4, args.only)
     bench_programs(report, peers, args)
     bench_hosts(report, generator, 100 if args.quick else 1000, args.only)
     bench_job(report, 100 if args.quick else 1000, args.only)

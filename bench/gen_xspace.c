@@ -1,7 +1,7 @@
 /*
  * gen_xspace.c - write a profile of any size, shaped like a training job on one TPU core.
  *
- *	gen_xspace OUT.xplane.pb EVENTS [SEED [grouped]]
+ *	gen_xspace OUT.xplane.pb EVENTS [SEED [recorded|grouped|python|marked]]
  *
  * Half of the events lie on /device:TPU:0: lines "Steps", "XLA Modules" and "XLA Ops", the same
  * 2500 ops in each step, whose metadata carry HLO text, category, cost, framework name and source,
@@ -9,7 +9,9 @@
  * deep, with two to three stats each. That is 39 bytes an event, as in recorded profiles.
  *
  * As a program records it, unless `grouped` is said: then events of the host name their step group
- * instead of a run, and readers have nothing to prepare.
+ * instead of a run, and readers have nothing to prepare. `python` has no device, and events without
+ * stats on four threads, 16 bytes each, as Python's tracer records them; `marked` is the same with a
+ * step's mark around 4 slots of the first thread.
  *
  * The file is written as a stream (xspace_out.h): 20 M events need no memory here.
  */
@@ -30,9 +32,10 @@ static const char *const device_stats[] = { "device_offset_ps", "device_duration
 	"flops", "model_flops", "bytes_accessed", "program_id", "symbol_id", "tf_op", "source", "group_id",
 	"run_id", "peak_teraflops_per_second", "peak_hbm_bw_gigabytes_per_second", "device_type_string",
 	"has_megacore", "has_merged_vmem" };
-enum { SRC, SIZE, HOST_RUN, FIRST_FILE };
-enum { FILES = 64 };
-static const char *const host_stats[] = { "_src", "bytes", "run_id" };
+enum { SRC, SIZE, HOST_RUN, ROOT, STEP_NUM, FIRST_FILE };
+enum { FILES = 64, PYTHON_LINES = 4, PYTHON_STEP = 4, PYTHON_EVENT_PS = 200000 };
+enum form { RECORDED, GROUPED, PYTHON, MARKED };
+static const char *const host_stats[] = { "_src", "bytes", "run_id", "_r", "step_num" };
 
 static const char *const categories[] = { "convolution fusion", "loop fusion", "non-fusion elementwise",
 	"all-reduce", "data formatting", "custom-call", "copy", "reduce", "input fusion", "output fusion" };
@@ -200,7 +203,7 @@ static unsigned nest(struct span *slot, unsigned n, double lo, double hi, int de
 	return n;
 }
 
-static void write_host_names(FILE *f, bool grouped)
+static void write_host_names(FILE *f, enum form form)
 {
 	static const char *const names[] = { "PjitFunction(train_step_%u)", "ThunkExecutor::Execute#%u",
 		"$core.py:%u bind", "ParseArguments_%u", "BufferFromHostBuffer:%u",
@@ -208,13 +211,14 @@ static void write_host_names(FILE *f, bool grouped)
 	char name[64];
 
 	for (unsigned i = 0; i < HOST_NAMES; i++) {
-		const char *form = names[i % COUNT(names)], *mark = strstr(form, "%u");
+		const char *pattern = names[i % COUNT(names)], *mark = strstr(pattern, "%u");
 
-		snprintf(name, sizeof(name), "%.*s%u%s", (int)(mark - form), form, i, mark + 2);
+		snprintf(name, sizeof(name), "%.*s%u%s", (int)(mark - pattern), pattern, i, mark + 2);
 		write_named(f, PLANE_EVENT_META, i + 1, name);
 	}
+	write_named(f, PLANE_EVENT_META, HOST_NAMES + 1, "train");
 	for (unsigned i = 0; i < COUNT(host_stats); i++)
-		write_named(f, PLANE_STAT_META, i + 1, grouped && i == HOST_RUN ? "group_id" : host_stats[i]);
+		write_named(f, PLANE_STAT_META, i + 1, form == GROUPED && i == HOST_RUN ? "group_id" : host_stats[i]);
 	for (unsigned i = 0; i < FILES; i++) {
 		snprintf(name, sizeof(name), "source_file_%u.cc:%u", i, i * 7);
 		write_named(f, PLANE_STAT_META, FIRST_FILE + 1 + i, name);
@@ -222,7 +226,7 @@ static void write_host_names(FILE *f, bool grouped)
 }
 
 static void write_slot(FILE *f, const struct span *slot, unsigned line, uint64_t s, uint64_t slot_ps,
-	uint64_t *seed, bool grouped)
+	uint64_t *seed, enum form form)
 {
 	double scale = (0.8 + 0.2 * rnd_frac(seed)) * (double)slot_ps;
 
@@ -234,15 +238,31 @@ static void write_slot(FILE *f, const struct span *slot, unsigned line, uint64_t
 		put_u64(&e, EVENT_META, name + 1);
 		put_u64(&e, EVENT_OFFSET_PS, s * slot_ps + (uint64_t)(slot[i].begin * scale));
 		put_u64(&e, EVENT_DUR_PS, (uint64_t)(slot[i].len * scale));
+		if (form >= PYTHON) {
+			write_event(f, &e);
+			continue;
+		}
 		stat_u64(&e, EVENT_STAT, SRC, STAT_REF, FIRST_FILE + 1 + name % FILES);
 		if (chance % 10 < 6)
 			stat_u64(&e, EVENT_STAT, SIZE, STAT_I64, chance >> 40);
-		stat_u64(&e, EVENT_STAT, HOST_RUN, STAT_I64, grouped ? s : s + 1000);
+		stat_u64(&e, EVENT_STAT, HOST_RUN, STAT_I64, form == GROUPED ? s : s + 1000);
 		write_event(f, &e);
 	}
 }
 
-static void write_host(FILE *f, uint64_t slots, uint64_t span_ps, uint64_t *seed, bool grouped)
+static void write_mark(FILE *f, uint64_t s, uint64_t slot_ps)
+{
+	struct buf e = { .n = 0 };
+
+	put_u64(&e, EVENT_META, HOST_NAMES + 1);
+	put_u64(&e, EVENT_OFFSET_PS, s * slot_ps);
+	put_u64(&e, EVENT_DUR_PS, PYTHON_STEP * slot_ps);
+	stat_u64(&e, EVENT_STAT, ROOT, STAT_I64, 1);
+	stat_u64(&e, EVENT_STAT, STEP_NUM, STAT_I64, s / PYTHON_STEP);
+	write_event(f, &e);
+}
+
+static void write_host(FILE *f, unsigned lines, uint64_t slots, uint64_t span_ps, uint64_t *seed, enum form form)
 {
 	struct span slot[SLOT];
 	off_t plane = open_msg(f, SPACE_PLANE);
@@ -255,14 +275,17 @@ static void write_host(FILE *f, uint64_t slots, uint64_t span_ps, uint64_t *seed
 	put_u64(&b, PLANE_ID, 1);
 	put_str(&b, PLANE_NAME, "/host:CPU");
 	flush(f, &b);
-	write_host_names(f, grouped);
-	for (unsigned i = 0; i < HOST_LINES; i++) {
+	write_host_names(f, form);
+	for (unsigned i = 0; i < lines; i++) {
 		off_t line;
 
 		snprintf(name, sizeof(name), i ? "tf_XLAEigen/%u" : "python", i);
 		line = open_line(f, 1000 + i, name);
-		for (uint64_t s = 0; s < slots; s++)
-			write_slot(f, slot, i, s, slot_ps, seed, grouped);
+		for (uint64_t s = 0; s < slots; s++) {
+			if (form == MARKED && !i && s % PYTHON_STEP == 0)
+				write_mark(f, s, slot_ps);
+			write_slot(f, slot, i, s, slot_ps, seed, form);
+		}
 		close_msg(f, line);
 	}
 	close_msg(f, plane);
@@ -287,16 +310,31 @@ static void write_environment(FILE *f, uint64_t span_ps)
 	flush(f, &b);
 }
 
+static bool form_named(const char *name, enum form *form)
+{
+	static const char *const names[] = { "recorded", "grouped", "python", "marked" };
+
+	for (unsigned i = 0; i < COUNT(names); i++)
+		if (strcmp(name, names[i]) == 0) {
+			*form = (enum form)i;
+			return true;
+		}
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t events = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 	uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
-	uint64_t steps = events / 2 / (OPS + 2), slots = events / 2 / HOST_LINES / SLOT, span_ps;
-	bool grouped = argc > 4 && strcmp(argv[4], "grouped") == 0;
+	enum form form = RECORDED;
+	bool known = argc < 5 || form_named(argv[4], &form), python = form >= PYTHON;
+	unsigned lines = python ? PYTHON_LINES : HOST_LINES;
+	uint64_t steps = python ? 0 : events / 2 / (OPS + 2), slots = (python ? events : events / 2) / lines / SLOT;
+	uint64_t span_ps = slots * SLOT * PYTHON_EVENT_PS;
 	FILE *f;
 
-	if (argc < 3 || argc > 5 || (argc == 5 && !grouped) || !steps || !slots) {
-		fprintf(stderr, "usage: gen_xspace OUT.xplane.pb EVENTS [SEED [grouped]]\n"
+	if (argc < 3 || argc > 5 || !known || (!python && !steps) || !slots) {
+		fprintf(stderr, "usage: gen_xspace OUT.xplane.pb EVENTS [SEED [recorded|grouped|python|marked]]\n"
 			"EVENTS is %d or more\n", 2 * HOST_LINES * SLOT);
 		return 2;
 	}
@@ -306,14 +344,15 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	setvbuf(f, NULL, _IOFBF, 1 << 20);
-	span_ps = write_device(f, steps, &seed);
-	write_host(f, slots, span_ps, &seed, grouped);
+	if (!python)
+		span_ps = write_device(f, steps, &seed);
+	write_host(f, lines, slots, span_ps, &seed, form);
 	write_environment(f, span_ps);
 	if (ferror(f) | fclose(f)) {
 		perror(argv[1]);
 		return 1;
 	}
 	printf("%" PRIu64 " events, %" PRIu64 " steps, %.3f s\n",
-		steps * (OPS + 2) + slots * SLOT * HOST_LINES, steps, (double)span_ps * 1e-12);
+		steps * (OPS + 2) + slots * SLOT * lines, steps, (double)span_ps * 1e-12);
 	return 0;
 }

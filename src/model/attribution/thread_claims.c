@@ -7,6 +7,7 @@
  * callback the callback.
  */
 #include "model/host/event_order.h"
+#include "model/host/forget.h"
 #include "model/attribution/build.h"
 #include "base/bisect.h"
 #include "base/safe.h"
@@ -477,11 +478,13 @@ static uint32_t event_at(const struct order *o, size_t at)
 
 static bool find_compiled(struct walk *w, const struct order *o)
 {
+	struct ss_forget passed = { .h = w->b->h };
 	const struct ss_xevents *e = &w->line->ev;
 	int64_t begin_ps = 0, end_ps = INT64_MIN;
 	bool marked = false;
 	for (size_t k = 0; k < o->n; k++) {
 		uint32_t i = event_at(o, k);
+		ss_forget_passed(&passed, w->line, i);
 		if (!e->dur_ps[i])
 			continue;
 		enum ss_host_kind kind = ss_host_kinds_of(&w->b->kinds, w->line, i);
@@ -496,11 +499,14 @@ static bool find_compiled(struct walk *w, const struct order *o)
 				return false;
 		}
 	}
+	ss_forget_line(&passed, w->line);
+	ss_forget_rest(&passed);
 	return true;
 }
 
 static bool walk_line(struct ss_attr_build *b, const struct ss_line *l)
 {
+	struct ss_forget passed = { .h = b->h };
 	struct walk w = { .b = b, .line = l, .starter = l == b->starter, .now_ps = INT64_MIN };
 	struct order o;
 	w.data_thread = ss_str_starts(l->name, SS_STR("tf_data_")) && !w.starter;
@@ -511,7 +517,10 @@ static bool walk_line(struct ss_attr_build *b, const struct ss_line *l)
 		if (l->ev.dur_ps[i] &&
 		    (w.starter || counts(b, &w.event_at, l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i))))
 			begin_event(&w, i);
+		ss_forget_passed(&passed, l, i);
 	}
+	ss_forget_line(&passed, l);
+	ss_forget_rest(&passed);
 	if (!w.failed)
 		go_on(&w, INT64_MAX);
 	free(o.v);
@@ -537,9 +546,14 @@ static bool beats(const struct votes *a, const struct votes *b)
 
 static struct votes votes_of(struct ss_attr_build *b, const struct ss_line *l)
 {
+	struct ss_forget passed = { .h = b->h };
 	uint64_t n[SS_KIND_COUNT] = { 0 };
-	for (uint32_t i = 0; i < l->ev.n; i++)
+	for (uint32_t i = 0; i < l->ev.n; i++) {
 		n[ss_host_kinds_of(&b->kinds, l, i)]++;
+		ss_forget_passed(&passed, l, i);
+	}
+	ss_forget_line(&passed, l);
+	ss_forget_rest(&passed);
 	return (struct votes){ .calls = n[SS_KIND_FUNCTION],
 			       .launches = n[SS_KIND_LAUNCH] + n[SS_KIND_EAGER_OP] + n[SS_KIND_WAIT],
 			       .python = n[SS_KIND_PYTHON] };
@@ -568,7 +582,7 @@ bool ss_claim_threads(struct ss_attr_build *b)
 	if (!b->host)
 		return true;
 	choose_starter(b);
-	if (!ss_async_ends_read(&b->ends, b->host, !b->has_device))
+	if (!ss_async_ends_read(&b->ends, b->h, b->host, !b->has_device))
 		return false;
 	for (uint32_t k = 0; k < b->host->nlines; k++) {
 		const struct ss_line *l = &b->host->lines[k];

@@ -7,6 +7,7 @@
 #include "model/attribution/frames.h"
 #include "model/attribution/host_kinds.h"
 #include "model/attribution/thresholds.h"
+#include "model/host/forget.h"
 #include "model/host/stat_filter.h"
 #include "model/device/env.h"
 #include "model/steps/inferred.h"
@@ -94,8 +95,9 @@ static bool has_named_marks(const struct ss_plane *p)
 	return false;
 }
 
-static bool read_marks(struct marks *best, const struct ss_plane *p)
+static bool read_marks(struct marks *best, const struct ss_host *h, const struct ss_plane *p)
 {
+	struct ss_forget passed = { .h = h };
 	static const enum ss_stat stats[] = { SS_STAT_STEP_NUM };
 	struct ss_stat_filter f = ss_stat_filter_of(p->x, stats, SS_COUNT(stats));
 	uint64_t best_ps = 0;
@@ -108,6 +110,7 @@ static bool read_marks(struct marks *best, const struct ss_plane *p)
 		int64_t num;
 		bool ok = true;
 		for (uint32_t i = 0; ok && !l->derived && i < l->ev.n; i++) {
+			ss_forget_passed(&passed, l, i);
 			if (!mark_of(p, l, i, &f, &num))
 				continue;
 			ok = ss_vec_push(&m.v, ((struct ss_window){ l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i),
@@ -118,6 +121,7 @@ static bool read_marks(struct marks *best, const struct ss_plane *p)
 				m.name = ss_event_name(p, l->ev.meta[i]);
 			}
 		}
+		ss_forget_line(&passed, l);
 		/*
 		 * Many short marks on a helper's thread say less than those in which the time goes.
 		 */
@@ -131,6 +135,7 @@ static bool read_marks(struct marks *best, const struct ss_plane *p)
 		if (!ok)
 			return false;
 	}
+	ss_forget_rest(&passed);
 	return true;
 }
 
@@ -442,7 +447,7 @@ bool ss_windows_find(struct ss_windows *out, struct ss_host *h, struct ss_err *e
 	const struct ss_plane *p = ss_host_plane(h, SS_PLANE_HOST_CPU);
 	struct marks m = { .name = SS_STR("") };
 	*out = (struct ss_windows){ .name = SS_STR("") };
-	bool ok = (!p || read_marks(&m, p) || ss_fail_mem(err)) && choose(out, h, &m, err);
+	bool ok = (!p || read_marks(&m, h, p) || ss_fail_mem(err)) && choose(out, h, &m, err);
 	out->line = m.line;
 	if (!out->name.n)
 		out->name = m.name;

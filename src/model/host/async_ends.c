@@ -3,6 +3,7 @@
 #include "model/host/host.h"
 
 #include "base/safe.h"
+#include "model/host/forget.h"
 
 #include <stdlib.h>
 
@@ -54,7 +55,8 @@ static bool add(struct ss_async_ends *a, uint64_t id, struct ss_async_end end)
 	return at != SS_NONE && (at != a->v.n || ss_vec_push(&a->v, end));
 }
 
-static bool read_line(struct ss_async_ends *a, const struct ss_plane *p, const struct ss_line *l, const uint8_t *roles)
+static bool read_line(struct ss_async_ends *a, struct ss_forget *passed, const struct ss_plane *p, const struct ss_line *l,
+		      const uint8_t *roles)
 {
 	struct successor s = { .known = false };
 	uint64_t id;
@@ -65,13 +67,16 @@ static bool read_line(struct ss_async_ends *a, const struct ss_plane *p, const s
 		if (role == ROLE_END && id_of(p, l, i, SS_STAT_CONSUMER_ID, &id) &&
 		    !add(a, id, (struct ss_async_end){ ss_xevents_end_ps(&l->ev, i), successor_before(&s, l->ev.begin_ps[i]) }))
 			return false;
+		ss_forget_passed(passed, l, i);
 	}
+	ss_forget_line(passed, l);
 	return true;
 }
 
-bool ss_async_ends_read(struct ss_async_ends *a, const struct ss_plane *p, bool operations)
+bool ss_async_ends_read(struct ss_async_ends *a, const struct ss_host *h, const struct ss_plane *p, bool operations)
 {
 	uint8_t *roles = calloc((size_t)p->x->nevent_meta + 1, 1);
+	struct ss_forget passed = { .h = h };
 	bool any = false, ok = roles;
 	for (uint32_t i = 0; ok && i < p->x->nevent_meta; i++) {
 		struct ss_str name = p->x->event_meta[i].name;
@@ -82,7 +87,8 @@ bool ss_async_ends_read(struct ss_async_ends *a, const struct ss_plane *p, bool 
 	}
 	for (uint32_t k = 0; ok && any && k < p->nlines; k++)
 		if (!p->lines[k].derived)
-			ok = read_line(a, p, &p->lines[k], roles);
+			ok = read_line(a, &passed, p, &p->lines[k], roles);
+	ss_forget_rest(&passed);
 	free(roles);
 	return ok;
 }

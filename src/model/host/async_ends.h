@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "xspace/events.h"
 
+struct ss_host;
 struct ss_line;
 struct ss_plane;
 
@@ -31,7 +32,7 @@ struct ss_async_ends {
  * Of a plane; `operations`: of those as well as of waits. O(events) without decoding any but the
  * second ones. False when memory is out.
  */
-bool ss_async_ends_read(struct ss_async_ends *a, const struct ss_plane *p, bool operations);
+bool ss_async_ends_read(struct ss_async_ends *a, const struct ss_host *h, const struct ss_plane *p, bool operations);
 /* The end of an event, which is later than its own where it is the first of two. */
 int64_t ss_async_end(const struct ss_async_ends *a, const struct ss_plane *p, const struct ss_line *l, uint32_t i);
 void ss_async_ends_free(struct ss_async_ends *a);

@@ -13,13 +13,16 @@ static void give_up(struct ss_forget *f)
 
 void ss_forget_upto(struct ss_forget *f, const char *at)
 {
+	size_t away = !f->from ? SIZE_MAX : at < f->from ? (size_t)(f->from - at) : at > f->to ? (size_t)(at - f->to) : 0;
 	/* Elsewhere than where the walk was: begin anew there. */
-	if (!f->from || at < f->to || (size_t)(at - f->to) > STRIDE) {
+	if (away > STRIDE) {
 		give_up(f);
 		f->from = f->to = at;
 		return;
 	}
-	f->to = at;
+	/* An inner event stands before the outer one where a program writes events as they end. */
+	f->from = at < f->from ? at : f->from;
+	f->to = at > f->to ? at : f->to;
 	if ((size_t)(f->to - f->from) >= STRIDE)
 		give_up(f);
 }

@@ -11,7 +11,7 @@
 
 struct ss_forget {
 	const struct ss_host *h;
-	const char *from, *to; /* what was walked and not given up */
+	const char *from, *to; /* what lies around the places that were walked and not given up */
 };
 
 void ss_forget_upto(struct ss_forget *f, const char *at);
@@ -20,11 +20,18 @@ void ss_forget_line(struct ss_forget *f, const struct ss_line *l);
 /* The walk is over. */
 void ss_forget_rest(struct ss_forget *f);
 
-/* Events up to `i` of the line were walked. */
+/* Event `i` of the line was read, and of those around it some may be. */
+static inline void ss_forget_near(struct ss_forget *f, const struct ss_line *l, uint32_t i)
+{
+	if (l->ev.base)
+		ss_forget_upto(f, l->src->body.p + l->ev.base[i / SS_EVENT_CHUNK]);
+}
+
+/* Events up to `i` of the line were walked; of an order that is not the file's, those that lie near. */
 static inline void ss_forget_passed(struct ss_forget *f, const struct ss_line *l, uint32_t i)
 {
-	if (i % SS_EVENT_CHUNK == 0 && l->ev.base)
-		ss_forget_upto(f, l->src->body.p + l->ev.base[i / SS_EVENT_CHUNK]);
+	if (i % SS_EVENT_CHUNK == 0)
+		ss_forget_near(f, l, i);
 }
 
 #endif

@@ -334,8 +334,13 @@ static bool walk_thread(struct thread_pass *t, const struct ss_line *l, struct s
 	size_t n = 0;
 	uint32_t *v = ss_events_outer_first(&l->ev, &n);
 	bool ok = v || ss_fail_mem(err);
-	for (size_t i = 0; ok && i < n; i++)
+	struct ss_forget passed = { .h = t->s.h };
+	for (size_t i = 0; ok && i < n; i++) {
 		ok = !ss_stat_filter_line(&t->filter, l, v[i]) || begin_instr(t, l, v[i], err);
+		ss_forget_passed(&passed, l, v[i]);
+	}
+	ss_forget_line(&passed, l);
+	ss_forget_rest(&passed);
 	while (ok && t->open.n)
 		end_instr(t);
 	free(v);
@@ -348,7 +353,7 @@ bool ss_cpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p
 	static const enum ss_stat stats[] = { SS_STAT_HLO_OP };
 	struct thread_pass t = { .s = { .db = db, .h = h, .p = p, .hlo = ss_host_hlo(h, err), .arena = arena },
 				 .filter = ss_stat_filter_of(p->x, stats, SS_COUNT(stats)) };
-	bool ok = t.s.hlo && (t.filter.none || ss_async_ends_read(&t.ends, p, true) || ss_fail_mem(err));
+	bool ok = t.s.hlo && (t.filter.none || ss_async_ends_read(&t.ends, h, p, true) || ss_fail_mem(err));
 	for (uint32_t k = 0; ok && !t.filter.none && k < p->nlines; k++)
 		if (!p->lines[k].derived)
 			ok = walk_thread(&t, &p->lines[k], err);

@@ -228,8 +228,10 @@ static bool walk_unsorted(struct pass *s, const struct ss_line *l)
 		order[i] = (struct place){ l->ev.begin_ps[i], i };
 	if (ok)
 		qsort(order, l->ev.n, sizeof(*order), by_begin);
-	for (uint32_t i = 0; ok && i < l->ev.n; i++)
+	for (uint32_t i = 0; ok && i < l->ev.n; i++) {
 		ok = add_event(s, l, order[i].event);
+		ss_forget_passed(&s->forget, l, order[i].event);
+	}
 	free(order);
 	return ok;
 }

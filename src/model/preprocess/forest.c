@@ -163,50 +163,13 @@ static bool scan_line(void *arg, size_t index, struct ss_err *err)
 	return true;
 }
 
-static bool includes(const struct ss_xevents *e, uint32_t outer, uint32_t inner)
-{
-	return e->begin_ps[outer] <= e->begin_ps[inner] && ss_xevents_end_ps(e, inner) <= ss_xevents_end_ps(e, outer);
-}
-
-/* The open events are the chain of parents from the last event on: no stack is needed. */
-static void nest(struct ss_forest_line *fl)
-{
-	const struct ss_xevents *e = &fl->l->ev;
-	uint32_t top = SS_NONE;
-	size_t async = 0;
-	for (uint32_t i = 0; i < e->n; i++) {
-		if (async < fl->asyncs.n && fl->asyncs.v[async] == i) {
-			async++;
-			fl->parent[i] = SS_NONE;
-			fl->end[i] = 0;
-			continue;
-		}
-		while (top != SS_NONE && !includes(e, top, i)) {
-			fl->end[top] = i;
-			top = fl->parent[top];
-		}
-		fl->parent[i] = top;
-		top = i;
-	}
-	for (; top != SS_NONE; top = fl->parent[top])
-		fl->end[top] = e->n;
-}
-
 static bool nest_line(void *arg, size_t index, struct ss_err *err)
 {
 	struct ss_forest *f = arg;
 	struct ss_forest_line *fl = &f->lines[index];
-	size_t n = fl->l->ev.n;
 	bool linked = fl->out.n || fl->in.n || fl->roots.n ||
 		      (f->has_eager && fl->has_ops);
-	if (fl->flat || !linked)
-		return true;
-	fl->parent = malloc((n + 1) * sizeof(*fl->parent));
-	fl->end = malloc((n + 1) * sizeof(*fl->end));
-	if (!fl->parent || !fl->end)
-		return ss_fail_mem(err);
-	nest(fl);
-	return true;
+	return fl->flat || !linked || ss_forest_nest(fl) || ss_fail_mem(err);
 }
 
 /*
@@ -449,8 +412,7 @@ void ss_forest_free(struct ss_forest *f)
 {
 	for (uint32_t i = 0; i < f->nlines; i++) {
 		struct ss_forest_line *fl = &f->lines[i];
-		free(fl->parent);
-		free(fl->end);
+		ss_vec_free(&fl->nested);
 		ss_vec_free(&fl->out);
 		ss_vec_free(&fl->in);
 		ss_vec_free(&fl->roots);
@@ -494,8 +456,8 @@ static bool climb_add(struct climb *c, struct ss_node n)
 static bool climb_parents(struct climb *c, struct ss_forest *f, struct ss_node n)
 {
 	const struct ss_forest_line *fl = &f->lines[n.line];
-	if (fl->parent && fl->parent[n.event] != SS_NONE &&
-	    !climb_add(c, (struct ss_node){ n.line, fl->parent[n.event] }))
+	const struct ss_nested *nested = ss_forest_nested(fl, n.event);
+	if (nested && nested->parent != SS_NONE && !climb_add(c, (struct ss_node){ n.line, nested->parent }))
 		return false;
 	for (size_t k = ss_event_link_at(fl->in.v, fl->in.n, n.event); k < fl->in.n && fl->in.v[k].event == n.event; k++) {
 		if (!f->link_groups || fl->in.v[k].link_group == SS_NONE)

@@ -3,12 +3,14 @@
  * (docs/model/preprocess.md).
  *
  * Exists only while a host is loaded. Lines that neither begin a group nor are linked to others cost
- * nothing but a look at their stats; of the rest, two words an event say where its children end and
- * who its parent is:
+ * nothing but a look at their stats. Of the rest, those events are kept that a walk can begin at or come
+ * through: events with links, roots, and all that is around them. Of each, two words say where its
+ * children end and who its parent is:
  *
- *	end[i]		first event behind i that is not below it; i itself and all from i + 1 up to end[i] are its subtree.
- *			0: asynchronous, takes no part in nesting
- *	parent[i]	the innermost event around i, SS_NONE for none
+ *	end	first event behind it that is not below it: all in between are its subtree
+ *	parent	the innermost event around it, SS_NONE for none
+ *
+ * Asynchronous events take no part in nesting.
  *
  * The order of events in the file counts, not their times: a line that is not in the order of time
  * nests little.
@@ -76,13 +78,19 @@ struct ss_iteration {
 	int64_t step, iter;
 };
 
+/* An event that is nested and has links, is a root or lies around one that does. */
+struct ss_nested {
+	uint32_t event, parent, end;
+};
+
 struct ss_forest_line {
 	struct ss_plane *p;
 	struct ss_line *l;
 	const struct ss_context_reader *reader;
 	bool flat;		/* a grouping line of a TPU: its events are not nested */
-	uint32_t *parent, *end;	/* NULL: flat, or of no consequence */
+	bool is_nested;		/* neither flat nor of no consequence */
 	/* By event ascending. */
+	SS_VEC(struct ss_nested) nested;
 	struct ss_event_links out, in;
 	SS_VEC(struct ss_root) roots;
 	SS_VEC(struct ss_iteration) iterations;
@@ -134,6 +142,33 @@ void ss_forest_free(struct ss_forest *f);
 typedef bool ss_forest_visit_fn(void *arg, const struct ss_forest *f, struct ss_node n);
 bool ss_forest_ancestor(struct ss_forest *f, struct ss_node from, bool include_self, ss_forest_visit_fn *visit, void *arg,
 			bool *found, struct ss_err *err);
+
+/* The nested event with this number; NULL where none is kept: it is asynchronous, or nothing leads to it. */
+const struct ss_nested *ss_forest_nested(const struct ss_forest_line *fl, uint32_t event);
+/* Find which events lie around those with links and the roots. False when memory is out. */
+bool ss_forest_nest(struct ss_forest_line *fl);
+
+/* An event that has begun and not ended where a walk along its line is. */
+struct ss_open_event {
+	uint32_t event;
+	uint32_t kept;	/* index among the nested events of the line, SS_NONE: not kept */
+};
+
+/* A walk along a line, event by event: begin with the line and zeros, free `open`. */
+struct ss_nest_walk {
+	struct ss_forest_line *line;
+	size_t async;	/* so many asynchronous events are passed */
+	SS_VEC(struct ss_open_event) open; /* outermost first */
+};
+
+enum ss_nest_entered { SS_NEST_ASYNC, SS_NEST_ENTERED, SS_NEST_NO_MEMORY };
+/* Go to event i: behind it, `open` ends with it, unless it is asynchronous. */
+enum ss_nest_entered ss_nest_walk_enter(struct ss_nest_walk *w, uint32_t i);
+/* The innermost event around the one that was entered last, SS_NONE for none. */
+static inline uint32_t ss_nest_walk_parent(const struct ss_nest_walk *w)
+{
+	return w->open.n > 1 ? w->open.v[w->open.n - 2].event : SS_NONE;
+}
 
 /* First link of a list at or behind `event`. */
 static inline size_t ss_event_link_at(const struct ss_event_link *links, size_t n, uint32_t event)

@@ -8,6 +8,7 @@
 #include "model/preprocess/group.h"
 
 #include "base/assert.h"
+#include "base/bisect.h"
 #include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>
@@ -60,15 +61,27 @@ static bool follow_links(struct ss_grouping *g, struct ss_forest_line *fl, size_
 	return true;
 }
 
-/* Behind the last event below an event. An asynchronous one (end 0) and one of a line without nesting have none below. */
+/*
+ * Behind the last event below an event that a group begins at or came to. An asynchronous one, and one of a line without nesting,
+ * have none below.
+ */
 static uint32_t subtree_end(const struct ss_forest_line *fl, uint32_t event)
 {
-	return fl->end && fl->end[event] ? fl->end[event] : event + 1;
+	const struct ss_nested *nested = ss_forest_nested(fl, event);
+	return nested ? nested->end : event + 1;
+}
+
+/* First asynchronous event at or behind `event`, from the `lo`-th on. */
+static size_t async_at(const struct ss_forest_line *fl, size_t lo, uint32_t event)
+{
+	size_t hi = fl->asyncs.n;
+	SS_BISECT(lo, hi, mid, fl->asyncs.v[mid] < event);
+	return lo;
 }
 
 /*
  * The subtree of one event: what is below it has numbers from its own up to subtree_end. Asynchronous events in between are not
- * part of it; what is grouped already is passed over with all that is below it.
+ * part of it; what is grouped already is passed over with all that is below it: another group began there or came there by a link.
  */
 static bool spread_below(struct ss_grouping *g, struct ss_node n, int32_t id)
 {
@@ -77,15 +90,18 @@ static bool spread_below(struct ss_grouping *g, struct ss_node n, int32_t id)
 		return false;
 	int32_t *group = fl->l->group;
 	uint32_t end = subtree_end(fl, n.event);
-	size_t at = ss_event_link_at(fl->out.v, fl->out.n, n.event);
+	size_t at = ss_event_link_at(fl->out.v, fl->out.n, n.event), async = async_at(fl, 0, n.event + 1);
 	ss_assert(end <= fl->l->ev.n);
 	for (uint32_t i = n.event, next; i < end; i = next) {
-		bool async = i != n.event && fl->end && fl->end[i] == 0;
-		bool grouped = !async && group[i] != SS_NO_GROUP;
+		bool is_async = async < fl->asyncs.n && fl->asyncs.v[async] == i;
+		bool grouped = !is_async && group[i] != SS_NO_GROUP;
 		next = grouped ? subtree_end(fl, i) : i + 1;
 		if (grouped && !relate(g, id, group[i]))
 			return false;
-		if (async || grouped)
+		if (grouped)
+			async = async_at(fl, async, next);
+		async += is_async;
+		if (is_async || grouped)
 			continue;
 		group[i] = id;
 		if (!follow_links(g, fl, &at, i, id))
@@ -148,6 +164,7 @@ static bool name_group(struct ss_grouping *g, struct ss_node root, struct ss_gro
 	struct ss_str prefix = ss_event_name(fl->p, fl->l->ev.meta[root.event]);
 	bool has_graph, has_number;
 	group->implicit = is_implicit(fl, root.event);
+	ss_forget_near(&g->passed, fl->l, root.event);
 	if (!find_stat(g, root, &graph, &has_graph, err) || !find_stat(g, root, &iter, &has_number, err))
 		return false;
 	if (!has_number) {
@@ -412,7 +429,7 @@ bool ss_preprocess_group(struct ss_host *h, struct ss_err *err)
 		return false;
 	if (has_loop_op(h))
 		return true;
-	struct ss_grouping g = { .h = h };
+	struct ss_grouping g = { .h = h, .passed.h = h };
 	bool tpu = is_tpu(h);
 	bool ok = ss_forest_build(&g.forest, h, tpu, err);
 	g.max_relations = 1u << 16;
@@ -420,6 +437,7 @@ bool ss_preprocess_group(struct ss_host *h, struct ss_err *err)
 		g.max_relations += g.forest.lines[i].l->ev.n;
 	ok = ok && make_groups(&g, err) && ss_group_eager(&g, err) &&
 		  (!tpu || ss_group_tpu(&g, err)) && deliver(&g, err);
+	ss_forget_rest(&g.passed);
 	grouping_free(&g);
 	return ok;
 }

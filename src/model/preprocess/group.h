@@ -5,6 +5,7 @@
 #ifndef SS_MODEL_PREPROCESS_GROUP_H
 #define SS_MODEL_PREPROCESS_GROUP_H
 
+#include "model/host/forget.h"
 #include "model/preprocess/added.h"
 #include "model/preprocess/forest.h"
 
@@ -18,6 +19,7 @@ struct ss_grouping {
 	size_t max_relations;		/* more than there are events are of no use, and could be 60 times as many */
 	SS_VEC(struct ss_node) work;	/* of spreading a group */
 	struct ss_added added;
+	struct ss_forget passed;	/* of reading what names groups */
 };
 
 /* Room for the group ids of a line's events, all SS_NO_GROUP at first. */

@@ -80,25 +80,29 @@ static bool state_by_links(struct eager *e, struct ss_node n, size_t link, int8_
 
 static bool find_states(struct eager *e, uint32_t line, struct ss_err *err)
 {
-	const struct ss_forest_line *fl = &e->g->forest.lines[line];
+	struct ss_forest_line *fl = &e->g->forest.lines[line];
+	struct ss_nest_walk w = { .line = fl };
 	uint32_t n = fl->l->ev.n;
 	int8_t *state = malloc((size_t)n + 1);
 	size_t link = 0;
-	bool ok = state;
+	bool ok = state || ss_fail_mem(err);
 	for (uint32_t i = 0; ok && i < n; i++) {
-		uint32_t parent = fl->parent ? fl->parent[i] : SS_NONE;
+		enum ss_nest_entered entered = ss_nest_walk_enter(&w, i);
+		uint32_t parent = entered == SS_NEST_ENTERED ? ss_nest_walk_parent(&w) : SS_NONE;
 		int8_t around = parent != SS_NONE ? state[parent] : NONE;
 		while (link < fl->in.n && fl->in.v[link].event < i)
 			link++;
-		if (is_execute(fl, i))
+		state[i] = around;
+		if (entered == SS_NEST_NO_MEMORY)
+			ok = ss_fail_mem(err);
+		else if (is_execute(fl, i))
 			state[i] = state_of_execute(fl, i);
 		else if (link < fl->in.n && fl->in.v[link].event == i)
 			ok = state_by_links(e, (struct ss_node){ line, i }, link, around, &state[i], err);
-		else
-			state[i] = around;
 	}
+	ss_vec_free(&w.open);
 	e->state[line] = state;
-	return ok || ss_fail_mem(err);
+	return ok;
 }
 
 /* Operations by their names, kernels by their links. */
@@ -134,7 +138,7 @@ bool ss_group_eager(struct ss_grouping *g, struct ss_err *err)
 	/* Host lines first: kernels ask about their launches. */
 	for (int device = 0; f->has_eager && device <= 1; device++)
 		for (uint32_t i = 0; ok && i < f->nlines; i++)
-			if (f->lines[i].parent && (f->lines[i].p->kind != SS_PLANE_HOST_CPU) == device)
+			if (f->lines[i].is_nested && (f->lines[i].p->kind != SS_PLANE_HOST_CPU) == device)
 				ok = find_states(&e, i, err);
 	for (uint32_t i = 0; ok && i < f->nlines; i++)
 		if (f->lines[i].has_ops)
