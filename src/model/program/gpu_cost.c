@@ -284,6 +284,20 @@ static uint64_t leaf_bytes(struct ss_str shape, unsigned depth)
 
 #define MAX_TUPLES 16 /* tuples within tuples */
 
+/* Each array of a result for itself, so that those in the device's memory are told from the others. */
+static void write_leaves(struct ss_gpu_bytes *b, struct ss_str shape, unsigned depth)
+{
+	struct ss_pb c = ss_pb_of(shape);
+	struct ss_pb_field f;
+	if (ss_hlo_shape_type(shape) != SS_HLO_TUPLE) {
+		write_part(b, shape, bytes_of(shape));
+		return;
+	}
+	while (depth && ss_pb_next(&c, &f))
+		if (f.key == PB_LEN(SHAPE_TUPLE_SHAPES))
+			write_leaves(b, f.bytes, depth - 1);
+}
+
 /*
  * Operands from `from` on, which say where: in `bytes` the first alone counts, in the split all do.
  */
@@ -690,6 +704,8 @@ static struct ss_gpu_bytes count_bytes(struct ss_gpu_coster *c, const struct ss_
 		reduce_bytes(c, in, &b);
 	} else if (ss_str_is(in->opcode, "tuple")) {
 		write_part(&b, in->shape, bytes_of(in->shape));
+	} else if (ss_str_is(in->opcode, "infeed")) {
+		write_leaves(&b, in->shape, MAX_TUPLES);
 	} else {
 		write_part(&b, in->shape, leaf_bytes(in->shape, MAX_TUPLES));
 		all_operands(c, in, &b);
