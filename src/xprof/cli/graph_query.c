@@ -88,7 +88,7 @@ static bool mode_summary(struct query *q)
 			    "sum(flops) AS total_flops "
 			    "FROM instructions WHERE 1");
 	add_scope(q);
-	return rows(q, "GROUP BY opcode ORDER BY count DESC", q->limit < 15 ? q->limit : 15,
+	return rows(q, "GROUP BY opcode ORDER BY count DESC, opcode DESC", q->limit < 15 ? q->limit : 15,
 		    xv_add_array(q->out, "top_opcodes"));
 }
 
@@ -102,10 +102,10 @@ static bool mode_opcode_stats(struct query *q)
 		   "sum(optimal_seconds) AS total_optimal_seconds FROM instructions WHERE 1");
 	add_scope(q);
 	const char *order = strcmp(sort, "bytes") == 0
-				    ? "GROUP BY opcode ORDER BY total_bytes DESC, count DESC"
+				    ? "GROUP BY opcode ORDER BY total_bytes DESC, count DESC, opcode"
 			    : strcmp(sort, "flops") == 0
-				    ? "GROUP BY opcode ORDER BY total_flops DESC, count DESC"
-				    : "GROUP BY opcode ORDER BY count DESC";
+				    ? "GROUP BY opcode ORDER BY total_flops DESC, count DESC, opcode"
+				    : "GROUP BY opcode ORDER BY count DESC, opcode DESC";
 	xv_put(q->out, "opcode_stats", list);
 	return rows(q, order, q->limit, list);
 }

@@ -64,8 +64,6 @@ bool xop_is_wrapper(const struct ss_table *t, size_t row)
 bool xop_is_leaf(const struct ss_table *t, size_t row)
 {
 	size_t end = xop_end(t, row);
-	if (ss_cell_bool(t, row, "is_op") && !xop_is_wrapper(t, row))
-		return true;
 	for (size_t i = row + 1; i < end; i++)
 		if (ss_cell_i64(t, i, "parent") == (int64_t)row && xop_time_ps(t, i) > 0)
 			return false;
