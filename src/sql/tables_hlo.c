@@ -193,15 +193,6 @@ static struct ss_str or_null(struct ss_str s)
 	return s.n ? s : SS_SQL_NO_TEXT;
 }
 
-static bool is_blocker(struct ss_str opcode)
-{
-	static const char *const names[] = { "bitcast", "copy", "reshape", "convert", "transpose" };
-	for (size_t i = 0; i < SS_COUNT(names); i++)
-		if (ss_str_is(opcode, names[i]))
-			return true;
-	return false;
-}
-
 static bool set_shape(struct visit *v, const struct ss_hlo_instr *in)
 {
 	struct ss_str shape, whole;
@@ -275,7 +266,7 @@ static bool put_instruction(struct visit *v, const struct ss_hlo_links *l, uint3
 	ss_set_str(v->t, I_OPCODE, in.opcode);
 	ss_set_str(v->t, I_CATEGORY, or_null(ss_hlo_category(&in)));
 	ss_set_bool(v->t, I_ROOT, in.id == c->root_id);
-	ss_set_bool(v->t, I_BLOCKER, is_blocker(in.opcode));
+	ss_set_bool(v->t, I_BLOCKER, ss_hlo_is_fusion_blocker(in.opcode));
 	ss_set_bool(v->t, I_IN_FUSION, c->is_fusion);
 	ss_set_bool(v->t, I_KERNEL,
 		    !c->is_fusion && (ss_str_is(in.opcode, "fusion") ||

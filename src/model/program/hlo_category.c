@@ -4,6 +4,15 @@
  */
 #include "model/program/hlo_op.h"
 
+bool ss_hlo_is_fusion_blocker(struct ss_str opcode)
+{
+	static const char *const list[] = { "bitcast", "copy", "reshape", "convert", "transpose" };
+	for (size_t i = 0; i < SS_COUNT(list); i++)
+		if (ss_str_ieq(opcode, ss_str_from(list[i])))
+			return true;
+	return false;
+}
+
 bool ss_hlo_is_elementwise(struct ss_str opcode)
 {
 	static const struct ss_str list[] = {

@@ -11,6 +11,9 @@ struct ss_str ss_hlo_category(const struct ss_hlo_instr *in);
 /* Works on each element by itself. */
 bool ss_hlo_is_elementwise(struct ss_str opcode);
 
+/* Moves or converts data alone, so that it often stands between what could be fused: XProf's fusion blockers. */
+bool ss_hlo_is_fusion_blocker(struct ss_str opcode);
+
 /* The window of a convolution or reduce-window, dimension by dimension. */
 struct ss_hlo_window_dim {
 	int64_t size, stride, padding_low, padding_high, window_dilation, base_dilation;

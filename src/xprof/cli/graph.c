@@ -511,3 +511,36 @@ uint32_t xg_find(const struct xg_graph *g, const char *name)
 	}
 	return at != SS_NONE ? at : by_name(g, respelt(s, '.', '_', buf, sizeof(buf)));
 }
+
+/* --- for walks --------------------------------------------------------------------------------- */
+
+static struct ss_hlo_list list_of(const void *graph, uint32_t of, enum ss_hlo_tie tie)
+{
+	const struct xg_graph *g = graph;
+	struct xg_list l = tie == SS_HLO_CALLERS  ? g->computations[of].callers
+			   : tie == SS_HLO_CALLED ? g->instrs[of].called
+			   : tie == SS_HLO_USERS  ? g->instrs[of].users
+						  : g->instrs[of].operands;
+	return (struct ss_hlo_list){ l.n ? g->links + l.first : NULL, l.n };
+}
+
+static struct ss_hlo_body body_of(const void *graph, uint32_t computation)
+{
+	const struct xg_computation *c = &((const struct xg_graph *)graph)->computations[computation];
+	return (struct ss_hlo_body){ c->first, c->n, c->root };
+}
+
+static uint32_t computation_of(const void *graph, uint32_t instr)
+{
+	return ((const struct xg_graph *)graph)->instrs[instr].computation;
+}
+
+static bool is_parameter(const void *graph, uint32_t instr)
+{
+	return ss_str_is(((const struct xg_graph *)graph)->instrs[instr].opcode, "parameter");
+}
+
+struct ss_hlo_walk xg_walk(const struct xg_graph *g)
+{
+	return (struct ss_hlo_walk){ g, g->n, g->ncomputations, list_of, body_of, computation_of, is_parameter };
+}

@@ -7,6 +7,7 @@
 #ifndef SS_XPROF_CLI_GRAPH_H
 #define SS_XPROF_CLI_GRAPH_H
 
+#include "model/program/hlo_walk.h"
 #include "xprof/cli/xcli.h"
 
 #define XG_DIMS 8
@@ -70,6 +71,8 @@ static inline uint32_t xg_link(const struct xg_graph *g, struct xg_list l, uint3
 {
 	return g->links[l.first + i];
 }
+/* The graph, for walks over it. */
+struct ss_hlo_walk xg_walk(const struct xg_graph *g);
 /*
  * Does it keep its neighbours from being fused: a change of layout or type, or a note that pins
  * either?

@@ -4,6 +4,7 @@
  */
 #include "xprof/cli/graph.h"
 
+#include "model/program/hlo_op.h"
 #include "xprof/cli/modules.h"
 
 #include <ctype.h>
@@ -25,9 +26,7 @@ static bool is(const struct xg_instr *i, const char *opcode)
 
 bool xg_is_blocker(const struct xg_instr *i)
 {
-	static const char *const opcodes[] = { "bitcast", "copy",      "reshape",
-					       "convert", "transpose", NULL };
-	return is_one_of(i->opcode, opcodes) ||
+	return ss_hlo_is_fusion_blocker(i->opcode) ||
 	       ss_str_contains(i->expression, SS_STR("AnalyzeLayout")) ||
 	       ss_str_contains(i->expression, SS_STR("AllocateBuffer"));
 }

@@ -271,183 +271,85 @@ static bool mode_sql(struct query *q)
 
 /* --- shortest path ----------------------------------------------------------------------------- */
 
-enum direction { DOWN = 1, UP = 2 };
-
-struct edge {
-	uint32_t from;
-	enum { START, USED_BY, PARAMETER, CALLS, RETURNS, OPERAND, CALLED_FROM } kind;
-	uint32_t of; /* the computation that is called, or the instruction that calls */
-};
-
-struct search {
-	const struct xg_graph *g;
-	struct edge *by; /* how each instruction was reached; from == itself: the start */
-	bool *seen;
-	uint32_t *queue, *depth, head, tail;
-};
-
-static void go(struct search *s, uint32_t from, uint32_t to, int kind, uint32_t of)
-{
-	if (s->seen[to])
-		return;
-	s->seen[to] = true;
-	s->by[to].from = from;
-	s->by[to].kind = (unsigned)kind;
-	s->by[to].of = of;
-	s->depth[to] = s->depth[from] + 1;
-	s->queue[s->tail++] = to;
-}
-
-static bool is_parameter(const struct xg_instr *i)
-{
-	return ss_str_is(i->opcode, "parameter");
-}
-
-static void expand(struct search *s, uint32_t at, unsigned direction)
-{
-	const struct xg_graph *g = s->g;
-	const struct xg_instr *i = &g->instrs[at];
-	const struct xg_computation *c = &g->computations[i->computation];
-	for (uint32_t k = 0; direction & DOWN && k < i->users.n; k++)
-		go(s, at, xg_link(g, i->users, k), USED_BY, 0);
-	for (uint32_t k = 0; direction & DOWN && k < i->called.n; k++) {
-		uint32_t of = xg_link(g, i->called, k);
-		const struct xg_computation *callee = &g->computations[of];
-		for (uint32_t p = callee->first; p < callee->first + callee->n; p++)
-			if (is_parameter(&g->instrs[p]))
-				go(s, at, p, PARAMETER, of);
-		if (callee->root != SS_NONE)
-			go(s, at, callee->root, CALLS, of);
-	}
-	for (uint32_t k = 0; direction & DOWN && c->root == at && k < c->callers.n; k++)
-		go(s, at, xg_link(g, c->callers, k), RETURNS, xg_link(g, c->callers, k));
-	for (uint32_t k = 0; direction & UP && k < i->operands.n; k++)
-		go(s, at, xg_link(g, i->operands, k), OPERAND, 0);
-	for (uint32_t k = 0;
-	     direction & UP && (c->root == at || is_parameter(i)) && k < c->callers.n; k++)
-		go(s, at, xg_link(g, c->callers, k), CALLED_FROM, xg_link(g, c->callers, k));
-}
-
-static bool reach(struct search *s, uint32_t from, uint32_t to, unsigned direction, uint32_t most)
-{
-	memset(s->seen, 0, s->g->n * sizeof(*s->seen));
-	s->head = s->tail = 0;
-	s->seen[from] = true;
-	s->by[from].from = from;
-	s->by[from].kind = START;
-	s->depth[from] = 0;
-	s->queue[s->tail++] = from;
-	while (s->head < s->tail && !s->seen[to]) {
-		uint32_t at = s->queue[s->head++];
-		if (s->depth[at] < most)
-			expand(s, at, direction);
-	}
-	return s->seen[to];
-}
-
-static void put_relation(const struct xg_graph *g, struct xv *v, const struct edge *e)
+static void put_relation(const struct xg_graph *g, struct xv *v, const struct ss_hlo_step *step)
 {
 	struct ss_str computation =
-		e->of < g->ncomputations ? g->computations[e->of].name : SS_STR("");
-	struct ss_str caller = e->of < g->n ? g->instrs[e->of].name : SS_STR("");
-	switch (e->kind) {
-	case START:
+		step->of < g->ncomputations ? g->computations[step->of].name : SS_STR("");
+	struct ss_str caller = g->instrs[step->instr].name;
+	switch (step->relation) {
+	case SS_HLO_START:
 		xv_z(v, "relation", "start");
 		break;
-	case USED_BY:
+	case SS_HLO_USED_BY:
 		xv_z(v, "relation", "-> (used_by)");
 		break;
-	case PARAMETER:
+	case SS_HLO_PARAMETER_OF:
 		xv_printf(v, "relation", "-> (calls %%" SS_FMT " param)", SS_ARG(computation));
 		break;
-	case CALLS:
+	case SS_HLO_RESULT_OF:
 		xv_printf(v, "relation", "-> (calls %%" SS_FMT ")", SS_ARG(computation));
 		break;
-	case RETURNS:
+	case SS_HLO_RETURNS_TO:
 		xv_printf(v, "relation", "-> (returns_to %%" SS_FMT ")", SS_ARG(caller));
 		break;
-	case OPERAND:
+	case SS_HLO_OPERAND:
 		xv_z(v, "relation", "<- (operand)");
 		break;
-	case CALLED_FROM:
+	case SS_HLO_CALLED_FROM:
 		xv_printf(v, "relation", "<- (called_from %%" SS_FMT ")", SS_ARG(caller));
 	}
 }
 
-static void put_node(struct query *q, struct xv *list, uint32_t at, const struct edge *e)
+static void put_node(struct query *q, struct xv *list, const struct ss_hlo_step *step, bool relation)
 {
 	const struct xg_graph *g = q->g;
-	const struct xg_instr *i = &g->instrs[at];
+	const struct xg_instr *i = &g->instrs[step->instr];
 	struct xv *v = xv_add_object(list, NULL);
-	xv_i64(v, "id", (int64_t)at + 1);
+	xv_i64(v, "id", (int64_t)step->instr + 1);
 	xv_str(v, "name", i->name);
 	xv_str(v, "opcode", i->opcode);
 	xv_str(v, "computation", g->computations[i->computation].name);
-	if (e)
-		put_relation(g, v, e);
+	if (relation)
+		put_relation(g, v, step);
 	struct ss_str text = i->expression;
-	if (e && xg_is_blocker(i))
+	if (relation && xg_is_blocker(i))
 		text = ss_arena_printf(&q->x->arena, SS_FMT " [FUSION_BLOCKER: " SS_FMT "]",
 				       SS_ARG(text), SS_ARG(i->opcode));
 	xv_str(v, "expression", text);
 }
 
-static void put_path(struct query *q, const struct search *s, uint32_t from, uint32_t to,
-		     const char *direction)
+static void put_path(struct query *q, const struct ss_hlo_path *path)
 {
-	uint32_t n = s->depth[to] + 1, at = to;
-	uint32_t *path = SS_NEW_N(&q->x->arena, uint32_t, n);
+	static const char *const words[] = { [SS_HLO_DOWN] = "downstream",
+					     [SS_HLO_UP] = "upstream",
+					     [SS_HLO_DOWN | SS_HLO_UP] = "undirected" };
 	struct xv *list = xv_array(&q->x->make);
-	if (!path) {
-		q->x->make.no_memory = true;
-		return;
-	}
-	for (uint32_t k = n; k-- > 0; at = s->by[at].from)
-		path[k] = at;
 	xv_bool(q->out, "found", true);
-	xv_u64(q->out, "distance", n - 1);
-	xv_z(q->out, "direction", direction);
-	for (uint32_t k = 0; k < n; k++)
-		put_node(q, list, path[k], from == to ? NULL : &s->by[path[k]]);
+	xv_u64(q->out, "distance", path->n - 1);
+	xv_z(q->out, "direction", path->n == 1 ? "self" : words[path->direction]);
+	for (uint32_t k = 0; k < path->n; k++)
+		put_node(q, list, &path->v[k], path->n > 1);
 	xv_put(q->out, "path", list);
 }
 
 static bool mode_shortest_path(struct query *q)
 {
-	static const struct {
-		const char *name;
-		unsigned direction;
-	} ways[] = { { "downstream", DOWN }, { "upstream", UP }, { "undirected", DOWN | UP } };
-	struct ss_arena *a = &q->x->arena;
 	const char *source = xcli_text(q->x, "src_op"), *target = xcli_text(q->x, "dst_op");
 	if (!*source || !*target)
 		return xcli_fail(q->x, XCLI_INVALID,
 				 "--mode=shortest_path needs --src_op and --dst_op");
-	uint32_t from = xg_find(q->g, source), to = xg_find(q->g, target), n = q->g->n + 1;
-	struct search s = { q->g,
-			    SS_NEW_N(a, struct edge, n),
-			    SS_NEW_N(a, bool, n),
-			    SS_NEW_N(a, uint32_t, n),
-			    SS_NEW_N(a, uint32_t, n),
-			    0,
-			    0 };
-	if (!s.by || !s.seen || !s.queue || !s.depth)
-		return xcli_no_memory(q->x);
-	bool found = false, known = from != SS_NONE && to != SS_NONE;
+	uint32_t from = xg_find(q->g, source), to = xg_find(q->g, target);
 	uint32_t most =
 		q->limit > 50 ? (q->limit < INT32_MAX ? (uint32_t)q->limit : INT32_MAX) : 50;
-	if (known && from == to) {
-		reach(&s, from, to, DOWN, 0);
-		put_path(q, &s, from, to, "self");
+	bool known = from != SS_NONE && to != SS_NONE;
+	struct ss_hlo_walk w = xg_walk(q->g);
+	struct ss_hlo_path path = { .n = 0 };
+	if (known && !ss_hlo_path_of(&path, &w, from, to, most, &q->x->arena))
+		return xcli_no_memory(q->x);
+	if (path.n) {
+		put_path(q, &path);
 		return true;
 	}
-	for (size_t i = 0; known && !found && i < SS_COUNT(ways); i++) {
-		found = reach(&s, from, to, ways[i].direction, most);
-		if (found)
-			put_path(q, &s, from, to, ways[i].name);
-	}
-	if (found)
-		return true;
 	xv_bool(q->out, "found", false);
 	if (known)
 		xv_printf(q->out, "error",

@@ -89,12 +89,13 @@ struct around {
 	struct xg_graph *g;
 	int64_t radius;
 	uint32_t most;
-	bool operands, users, calls, blockers, markdown;
+	unsigned direction; /* enum ss_hlo_direction */
+	bool calls, blockers, markdown;
 	struct ss_str filter; /* part of an opcode, or "" */
-	int64_t *distance;    /* -1: not reached */
+	struct ss_hlo_near near;
+	int64_t *distance; /* of those that are shown */
 	bool *shown;
 	uint32_t nshown, nfound;
-	uint32_t *queue, head, tail;
 };
 
 static bool read_direction(struct xcli *x, struct around *a)
@@ -104,13 +105,13 @@ static bool read_direction(struct xcli *x, struct around *a)
 	static const char *const down[] = { "children", "down",	     "downstream",
 					    "users",	"consumers", "outputs" };
 	struct ss_str word = ss_str_from(xcli_text(x, "direction"));
-	a->operands = a->users =
-		!word.n || ss_str_ieq(word, SS_STR("both")) || ss_str_ieq(word, SS_STR("all"));
+	if (!word.n || ss_str_ieq(word, SS_STR("both")) || ss_str_ieq(word, SS_STR("all")))
+		a->direction = SS_HLO_UP | SS_HLO_DOWN;
 	for (size_t i = 0; i < SS_COUNT(up); i++) {
-		a->operands = a->operands || ss_str_ieq(word, ss_str_from(up[i]));
-		a->users = a->users || ss_str_ieq(word, ss_str_from(down[i]));
+		a->direction |= ss_str_ieq(word, ss_str_from(up[i])) ? SS_HLO_UP : 0;
+		a->direction |= ss_str_ieq(word, ss_str_from(down[i])) ? SS_HLO_DOWN : 0;
 	}
-	if (a->operands || a->users)
+	if (a->direction)
 		return true;
 	return xcli_fail(x, XCLI_INVALID,
 			 "There is no direction '" SS_FMT "': use both, operands or users",
@@ -138,32 +139,17 @@ static void show(struct around *a, uint32_t i, int64_t distance)
 	a->nshown++;
 }
 
-static void step_to(struct around *a, uint32_t i, int64_t distance)
+static bool walk(struct around *a, uint32_t centre)
 {
-	if (a->distance[i] >= 0)
-		return;
-	a->distance[i] = distance;
-	a->queue[a->tail++] = i;
-	show(a, i, distance);
-}
-
-static void walk(struct around *a, uint32_t centre)
-{
-	const struct xg_graph *g = a->g;
-	a->distance[centre] = 0;
+	struct ss_hlo_walk w = xg_walk(a->g);
+	uint32_t radius = a->radius < 0 ? 0 : a->radius > INT32_MAX ? INT32_MAX : (uint32_t)a->radius;
+	if (!ss_hlo_near_of(&a->near, &w, centre, radius, a->direction, &a->x->arena))
+		return xcli_no_memory(a->x);
 	a->shown[centre] = true;
 	a->nshown = a->nfound = 1;
-	a->queue[a->tail++] = centre;
-	while (a->head < a->tail) {
-		uint32_t at = a->queue[a->head++];
-		const struct xg_instr *i = &g->instrs[at];
-		if (a->distance[at] >= a->radius)
-			continue;
-		for (uint32_t k = 0; a->operands && k < i->operands.n; k++)
-			step_to(a, xg_link(g, i->operands, k), a->distance[at] + 1);
-		for (uint32_t k = 0; a->users && k < i->users.n; k++)
-			step_to(a, xg_link(g, i->users, k), a->distance[at] + 1);
-	}
+	for (uint32_t k = 1; k < a->near.n; k++)
+		show(a, a->near.order[k], a->near.distance[a->near.order[k]]);
+	return true;
 }
 
 /* Instructions of what the shown ones call, one step behind the farthest; computations by name. */
@@ -173,9 +159,9 @@ static bool walk_calls(struct around *a)
 	bool *wanted = SS_NEW_N(&a->x->arena, bool, g->ncomputations + 1);
 	if (!wanted)
 		return xcli_no_memory(a->x);
-	for (uint32_t i = 0; i < a->tail; i++) {
-		const struct xg_instr *in = &g->instrs[a->queue[i]];
-		for (uint32_t k = 0; a->shown[a->queue[i]] && k < in->called.n; k++)
+	for (uint32_t i = 0; i < a->near.n; i++) {
+		const struct xg_instr *in = &g->instrs[a->near.order[i]];
+		for (uint32_t k = 0; a->shown[a->near.order[i]] && k < in->called.n; k++)
 			wanted[xg_link(g, in->called, k)] = true;
 	}
 	for (uint32_t done = 0; done < g->ncomputations; done++) {
@@ -259,13 +245,9 @@ static bool neighbourhood(struct around *a, const char *name, struct xv **out)
 	}
 	a->distance = SS_NEW_N(&x->arena, int64_t, n);
 	a->shown = SS_NEW_N(&x->arena, bool, n);
-	a->queue = SS_NEW_N(&x->arena, uint32_t, n);
-	if (!a->distance || !a->shown || !a->queue)
+	if (!a->distance || !a->shown)
 		return xcli_no_memory(x);
-	for (uint32_t i = 0; i < n; i++)
-		a->distance[i] = -1;
-	walk(a, centre);
-	return (!a->calls || walk_calls(a)) && print(a, centre, out);
+	return walk(a, centre) && (!a->calls || walk_calls(a)) && print(a, centre, out);
 }
 
 /* An error that XProf says in words, with status 0. */
@@ -333,7 +315,7 @@ bool xcli_get_hlo_text(struct xcli *x, struct xv **out)
 	if (!xcli_int(x, "max_lines", &most) || !xcli_open(x) || !xg_module(x, name, &module))
 		return false;
 	if (*op) {
-		struct around a = { .radius = 2, .most = 200, .operands = true, .users = true };
+		struct around a = { .radius = 2, .most = 200, .direction = SS_HLO_UP | SS_HLO_DOWN };
 		struct xv *answer;
 		if (!of_module(x, &a, op, false, &answer))
 			return false;
