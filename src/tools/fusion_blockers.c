@@ -29,23 +29,23 @@ static const struct ss_col reason_cols[] = {
 };
 
 enum {
-	P_MODULE, P_PRODUCER, P_PRODUCER_OP, P_CONSUMER, P_CONSUMER_OP, P_REASON, P_DETAIL, P_BYTES, P_USERS, P_RUNS, P_PTIME,
-	P_CTIME,
+	P_PRODUCER, P_PRODUCER_OP, P_CONSUMER, P_CONSUMER_OP, P_REASON, P_BYTES, P_PTIME, P_CTIME, P_RUNS, P_USERS, P_DETAIL,
+	P_MODULE,
 };
 
 static const struct ss_col pair_cols[] = {
-	STR("module", "Program", NULL),
 	STR("producer", "Producer", NULL),
 	STR("producer_opcode", "Its opcode", NULL),
 	STR("consumer", "Consumer", NULL),
 	STR("consumer_opcode", "Its opcode", NULL),
 	STR("reason", "Reason", "Empty: the program does not show it"),
-	STR("detail", "Detail", NULL),
 	INT("value_bytes", "Result", BYTES, "What the consumer takes, in one execution"),
-	INT("users", "Users", COUNT, "Instructions that use the producer's result"),
-	NUM("occurrences", "Executions", COUNT, "Of the consumer in the recording; empty: not known"),
 	NUM("producer_ps", "Producer's time", PS, "Own time of all executions; empty: not known"),
 	NUM("consumer_ps", "Consumer's time", PS, "Likewise"),
+	NUM("occurrences", "Executions", COUNT, "Of the consumer in the recording; empty: not known"),
+	INT("users", "Users", COUNT, "Instructions that use the producer's result"),
+	STR("detail", "Detail", "Layouts of a copy, target of a custom call"),
+	STR("module", "Program", NULL),
 };
 
 static const struct ss_param params[] = { SS_MODULE_PARAMS };
@@ -103,8 +103,6 @@ struct search {
 	struct ss_hlo_links links;
 	bool *inside; /* by computation: it is fused, or applied to elements */
 	const struct ss_op_db *ops;
-	struct ss_strmap op_names;
-	uint32_t *op_at;
 	SS_VEC(struct pair) pairs; /* at most 4 * MOST_PAIRS */
 	size_t n, count[REASONS];
 	double bytes[REASONS];
@@ -138,34 +136,6 @@ static void mark_inside(struct search *s)
 	}
 	for (uint32_t c = 0; c < s->m->ncomputations; c++)
 		s->inside[c] = s->inside[c] || s->m->computations[c].is_fusion;
-}
-
-/* ---- times ---- */
-
-static bool read_ops(struct search *s, struct ss_err *err)
-{
-	struct ss_err why = { 0 };
-	const struct ss_ops *ops = ss_model_ops(s->q->model, &why);
-	if (!ops && why.code == SS_ENOMEM)
-		return ss_fail_mem(err);
-	s->ops = ops ? ss_ops_computed(ops, false) : NULL;
-	s->op_at = SS_NEW_N(s->q->arena, uint32_t, (s->ops ? s->ops->n : 0) + 1);
-	for (size_t i = 0; s->op_at && s->ops && i < s->ops->n; i++) {
-		if (!s->pick.program_id || s->ops->v[i].program_id != (uint64_t)s->pick.program_id)
-			continue;
-		uint32_t known = (uint32_t)s->op_names.n, at = ss_strmap_add(&s->op_names, s->ops->v[i].name);
-		if (at == SS_NONE)
-			return ss_fail_mem(err);
-		if (at == known)
-			s->op_at[at] = (uint32_t)i;
-	}
-	return s->op_at || ss_fail_mem(err);
-}
-
-static const struct ss_op *op_of(const struct search *s, struct ss_str name)
-{
-	uint32_t at = ss_strmap_get(&s->op_names, name);
-	return at == SS_NONE ? NULL : &s->ops->v[s->op_at[at]];
 }
 
 /* ---- pairs ---- */
@@ -235,7 +205,7 @@ static bool add_pair(struct search *s, uint32_t value, uint32_t consumer, const 
 	if (a == FREE || !computes)
 		return true;
 	uint32_t users = s->links.user_first[producer + 1] - s->links.user_first[producer];
-	const struct ss_op *op = op_of(s, in->name);
+	const struct ss_op *op = ss_module_op(s->ops, &s->pick, in->name);
 	struct pair p = { producer, value, consumer, ss_hlo_shape_bytes(read(s, value).shape), 0, reason_of(a, b, users), users };
 	p.bytes = p.bytes > 0 ? p.bytes : 0;
 	p.order = (double)p.bytes * (op && op->occurrences ? (double)op->occurrences : 1);
@@ -287,7 +257,7 @@ static struct ss_str detail_of(const struct search *s, const struct pair *p, con
 static void put_pair(const struct search *s, struct ss_table *t, const struct pair *p)
 {
 	struct ss_hlo_instr a = read(s, p->producer), c = read(s, p->consumer);
-	const struct ss_op *ao = op_of(s, a.name), *co = op_of(s, c.name);
+	const struct ss_op *ao = ss_module_op(s->ops, &s->pick, a.name), *co = ss_module_op(s->ops, &s->pick, c.name);
 	ss_table_row(t);
 	ss_set_str(t, P_MODULE, s->pick.file);
 	ss_set_str(t, P_PRODUCER, a.name);
@@ -322,7 +292,7 @@ static bool search(struct search *s, struct ss_err *err)
 	if (!s->inside || !ss_hlo_links_of(&s->links, s->m, s->q->arena))
 		return ss_fail_mem(err);
 	mark_inside(s);
-	if (!read_ops(s, err))
+	if (!ss_module_ops(s->q, &s->ops, err))
 		return false;
 	if (!find_pairs(s))
 		return ss_fail_mem(err);
@@ -332,6 +302,8 @@ static bool search(struct search *s, struct ss_err *err)
 	for (size_t i = 0; i < s->pairs.n && i < MOST_PAIRS; i++)
 		put_pair(s, t, &s->pairs.v[i]);
 	put_reasons(s, ss_result_table(s->out, "reasons", "By reason", reason_cols, SS_COUNT(reason_cols)));
+	if (!ss_module_table(s->q, s->out, err))
+		return false;
 	if (s->n > MOST_PAIRS)
 		ss_result_note(s->out, SS_INFO,
 			       ss_arena_printf(s->out->arena, "the table pairs has the first %u of %zu", MOST_PAIRS, s->n));
@@ -347,7 +319,6 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		return false;
 	bool ok = search(&s, err);
 	ss_vec_free(&s.pairs);
-	ss_strmap_free(&s.op_names);
 	return ok;
 }
 

@@ -81,16 +81,17 @@ static const struct candidate *choose(const struct candidate *v, size_t n, struc
 	return NULL;
 }
 
-/*
- * NULL and true: XProf's clients ask, or the time is not known. A profile whose operations cannot
- * be read has programs all the same.
- */
-static bool device_ops(const struct ss_request *q, const struct ss_op_db **out, struct ss_err *err)
+bool ss_module_ops(const struct ss_request *q, const struct ss_op_db **out, struct ss_err *err)
 {
 	struct ss_err why = { 0 };
 	const struct ss_ops *ops = q->as_xprof ? NULL : ss_model_ops(q->model, &why);
 	*out = ops ? ss_ops_computed(ops, false) : NULL;
 	return why.code != SS_ENOMEM || ss_fail_mem(err);
+}
+
+const struct ss_op *ss_module_op(const struct ss_op_db *db, const struct ss_module_pick *p, struct ss_str name)
+{
+	return db && p->program_id ? ss_op_db_find(db, (uint64_t)p->program_id, name) : NULL;
 }
 
 /* The program with the most time on the device; NULL: none of them has any. */
@@ -101,7 +102,7 @@ static bool busiest(const struct ss_request *q, const struct candidate *v, size_
 	uint64_t *time_ps = SS_NEW_N(q->arena, uint64_t, n), most = 0;
 	struct ss_u64map by_id = { 0 };
 	*out = NULL;
-	if (!time_ps || !device_ops(q, &db, err))
+	if (!time_ps || !ss_module_ops(q, &db, err))
 		return time_ps ? false : ss_fail_mem(err);
 	bool ok = true;
 	for (size_t i = 0; ok && db && i < n; i++)
@@ -122,7 +123,7 @@ bool ss_module_hottest_op(const struct ss_request *q, const struct ss_module_pic
 	const struct ss_op_db *db;
 	uint64_t most = 0;
 	*name = SS_STR("");
-	if (!device_ops(q, &db, err))
+	if (!ss_module_ops(q, &db, err))
 		return false;
 	for (size_t i = 0; db && p->program_id && i < db->n; i++) {
 		const struct ss_op *op = &db->v[i];

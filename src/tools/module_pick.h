@@ -32,6 +32,15 @@ bool ss_module_pick(const struct ss_request *q, const struct ss_tool *tool, stru
 bool ss_module_pick_by_node(const struct ss_request *q, struct ss_str node, struct ss_module_pick *out, struct ss_err *err);
 
 /*
+ * What programs computed, with times (ss_ops_computed). NULL and true: XProf's clients ask, or it is not known; a profile
+ * whose operations cannot be read has programs all the same.
+ */
+struct ss_op_db;
+bool ss_module_ops(const struct ss_request *q, const struct ss_op_db **out, struct ss_err *err);
+/* The program's instruction of this name in it; NULL: its time is not known. */
+const struct ss_op *ss_module_op(const struct ss_op_db *db, const struct ss_module_pick *p, struct ss_str name);
+
+/*
  * Its operation with the most time on the device; "" where none is known, or for XProf's clients.
  */
 bool ss_module_hottest_op(const struct ss_request *q, const struct ss_module_pick *p, struct ss_str *name, struct ss_err *err);

@@ -20,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import profiles
+from walks import walks
 
 TPU, GPU, CPU, MANY = 'synth_tpu_2cores', 'gpu_mi300_gemm', 'jax_mlp_train', 'synth_tpu_3hosts'
 DOC = os.path.join(ROOT, 'docs', 'sql.md')
@@ -341,7 +342,7 @@ def main():
         if a.rewrite:
             documents(c, True)
             return
-        for stage in (questions, agreement, order, formats, refused):
+        for stage in (questions, agreement, walks, order, formats, refused):
             stage(c)
         documents(c, False)
     print(f'{c.passed} passed, {c.failed} failed')

@@ -160,6 +160,30 @@ test("pairs that are not fused lead to the program's graph and to the timeline",
 	await h.both({ run, tool: "fusion_blockers" }, "fusion-blockers");
 });
 
+test("HLO query: a program and expressions are asked for in the page, and stand in its address", skip, async () => {
+	const { run, a } = await h.runWith("hlo_query", (x) => tableOf(x, "modules").nrows > 1 && tableOf(x, "instructions").nrows > 5);
+	const program = cells(tableOf(a, "modules"), "module_name")[0];
+	const count = (x) => `${tableOf(x, "instructions").nrows} rows`;
+	const shown = (page, x) => page.waitForFunction((t) => [...document.querySelectorAll("section.card")].some((e) => e.textContent.includes(t)), count(x));
+	await h.visit({ run, tool: "hlo_query" }, {}, async (page) => {
+		assert.ok((await page.textContent(".verdict-text")).includes(a.conclusion.text));
+		assert.equal(await page.locator('section[aria-label="Compiled programs"]').count(), 0);
+		const field = (name, kind) => page.locator(`label.field:has(span:text-is("${name}")) ${kind}`);
+		await field("program", "select").selectOption(program);
+		await settled(page);
+		const b = await h.answer("hlo_query", run, { module_name: program });
+		await page.waitForFunction((t) => document.querySelector(".verdict-text").textContent.includes(t), b.conclusion.text);
+		const opcode = cells(tableOf(b, "opcodes"), "opcode")[0];
+		await field("opcode", "input").fill(`^${opcode}$`);
+		await field("opcode", "input").press("Enter");
+		await page.waitForFunction((t) => new URL(location.href).searchParams.get("opcode") === t, `^${opcode}$`);
+		await settled(page);
+		await shown(page, await h.answer("hlo_query", run, { module_name: program, opcode: `^${opcode}$` }));
+		assert.equal(inUrl(page, "module_name"), program);
+	});
+	await h.both({ run, tool: "hlo_query" }, "hlo-query");
+});
+
 test("tf.data: the slowest element's stages, its critical path and bottleneck", skip, async () => {
 	const { run, a } = await h.runWith("tf_data_bottleneck_analysis", (x) => tableOf(x, "bottlenecks")?.nrows > 0);
 	const slow = tableOf(a, "bottlenecks");

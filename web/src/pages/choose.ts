@@ -57,7 +57,7 @@ const GROUPS: readonly [title: string, tools: readonly string[]][] = [
 		],
 	],
 	["Memory", ["memory_profile", "memory_snapshot", "memory_viewer", "memory_copies"]],
-	["Program", ["graph_viewer", "fusion_blockers", "tf_graph"]],
+	["Program", ["graph_viewer", "hlo_query", "fusion_blockers", "tf_graph"]],
 	["Hosts", ["pod_viewer", "stragglers", "host_steps", "collectives", "exposed_communication", "distributed", "megascale_stats", "plane_stats"]],
 ];
 

@@ -7,12 +7,11 @@ import { toolHref } from "../base/url";
 
 /* Columns that name an instruction. */
 const INSTRUCTIONS = new Set(["instruction", "producer", "consumer"]);
-/* Columns with a time or a count of executions, and whose. */
+/* Columns with a time, and whose. */
 const EXECUTED: Readonly<Record<string, string>> = {
 	self_time_ps: "instruction",
 	producer_ps: "producer",
 	consumer_ps: "consumer",
-	occurrences: "consumer",
 };
 
 export function programLink(table: TableData, tools: readonly Tool[]): ((col: string, row: number) => string | undefined) | undefined {
@@ -24,7 +23,8 @@ export function programLink(table: TableData, tools: readonly Tool[]): ((col: st
 		const value = at.get(col)?.[row];
 		const module_name = String(at.get("module")?.[row] ?? "");
 		if (INSTRUCTIONS.has(col)) return graph && value ? toolHref("graph_viewer", { module_name, node_name: String(value) }) : undefined;
-		const name = at.get(EXECUTED[col] ?? "")?.[row];
+		const whose = col === "occurrences" ? (at.has("consumer") ? "consumer" : "instruction") : EXECUTED[col];
+		const name = at.get(whose ?? "")?.[row];
 		return timeline && name && Number(value) > 0 ? toolHref("trace_viewer@", { q: String(name), find: "longest" }) : undefined;
 	};
 }

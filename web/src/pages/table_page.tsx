@@ -26,7 +26,7 @@ export function TablePage({ session }: { session: Session }) {
 	return (
 		<div class={classes("page", long && "page-fill")}>
 			<PageHead session={session} />
-			<ParamBar tool={session.tool} />
+			<ParamBar tool={session.tool} programs={programsOf(value)} />
 			{error && <Failure text={error} />}
 			{!value && loading && <Waiting what="Reading the profile…" />}
 			{value && <ResultView result={value} session={session} />}
@@ -67,17 +67,48 @@ function stretchHref(q: Readonly<Record<string, string>>): string | undefined {
 }
 
 /* What people write, and do not choose. */
-const WRITTEN: readonly string[] = ["regex", "condition"];
+const WRITTEN: readonly string[] = ["regex", "condition", "instruction", "edges"];
 
-function ParamBar({ tool }: { tool: Tool }) {
+/* The compiled programs to choose from, of a tool that is about one of them. */
+function programsOf(result: Result | undefined): readonly string[] {
+	const t = result?.tables.find((x) => x.name === "modules");
+	return (t?.data[t.cols.findIndex((c) => c.id === "module_name")] ?? []).map(String);
+}
+
+function ProgramChoice({ programs }: { programs: readonly string[] }) {
+	const chosen = useQuery("module_name");
+	return (
+		<label class="field" title="compiled program">
+			<span>program</span>
+			<select
+				class="select"
+				value={chosen}
+				onChange={(e) => adjust({ module_name: e.currentTarget.value || undefined, program_id: undefined, instruction: undefined, path_to: undefined })}
+			>
+				<option value="">default</option>
+				{programs.map((p) => (
+					<option key={p} value={p}>
+						{p}
+					</option>
+				))}
+			</select>
+		</label>
+	);
+}
+
+function ParamBar({ tool, programs }: { tool: Tool; programs: readonly string[] }) {
 	const q = useStore(query, (x) => x);
 	const stretch = (tool.params ?? []).some((p) => p.name === "from") ? stretchHref(q) : undefined;
 	const params = (tool.params ?? []).filter((p) => p.values.length > 1);
 	const written = (tool.params ?? []).filter((p) => WRITTEN.includes(p.takes ?? ""));
-	const set = (tool.params ?? []).filter((p) => p.values.length <= 1 && q[p.name] && !written.includes(p));
-	if (!params.length && !set.length && !written.length) return null;
+	const choice = programs.length > 1 && (tool.params ?? []).some((p) => p.name === "module_name");
+	const set = (tool.params ?? []).filter(
+		(p) => p.values.length <= 1 && q[p.name] && !written.includes(p) && !(choice && p.name === "module_name"),
+	);
+	if (!params.length && !set.length && !written.length && !choice) return null;
 	return (
 		<div class="bar">
+			{choice && <ProgramChoice programs={programs} />}
 			{params.map((p) => (
 				<label key={p.name} class="field" title={p.doc}>
 					<span>{p.name.replace(/_/g, " ")}</span>
@@ -101,7 +132,7 @@ function ParamBar({ tool }: { tool: Tool }) {
 					<input
 						class="input"
 						spellcheck={false}
-						placeholder={p.takes}
+						placeholder={p.preset ?? p.takes}
 						value={q[p.name] ?? ""}
 						onChange={(e) => adjust({ [p.name]: e.currentTarget.value || undefined })}
 					/>
@@ -160,7 +191,11 @@ function linksOf(t: TableData, session: Session): (col: string, row: number) => 
 
 function ResultView({ result, session }: { result: Result; session: Session }) {
 	const filter = useQuery("filter");
-	const tables = result.tables.filter((t) => t.nrows > 0 || t.cols.length > 0 || Object.keys(t.props ?? {}).length > 0);
+	/* Programs stand in the choice above. */
+	const choice = session.tool.params?.some((p) => p.name === "module_name");
+	const tables = result.tables.filter(
+		(t) => (t.nrows > 0 || t.cols.length > 0 || Object.keys(t.props ?? {}).length > 0) && !(choice && t.name === "modules"),
+	);
 	return (
 		<>
 			<Notes notes={result.notes} />
