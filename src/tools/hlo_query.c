@@ -22,8 +22,10 @@
 #define MOST_STEPS 100000u
 #define TEXT_BYTES 300u /* of an instruction's text */
 
-enum { I_NAME, I_OPCODE, I_CATEGORY, I_DISTANCE, I_RELATION, I_SELF, I_RUNS, I_SHAPE, I_BYTES, I_OPERANDS, I_USERS, I_COMPUTATION,
-       I_OP_NAME, I_SOURCE, I_EXPRESSION, I_MODULE };
+enum {
+	I_NAME, I_OPCODE, I_CATEGORY, I_DISTANCE, I_RELATION, I_SELF, I_RUNS, I_SHAPE, I_BYTES, I_OPERANDS, I_USERS, I_COMPUTATION,
+	I_OP_NAME, I_SOURCE, I_EXPRESSION, I_MODULE,
+};
 
 static const struct ss_col instr_cols[] = {
 	STR("instruction", "Instruction", NULL),
@@ -353,8 +355,9 @@ static bool put_rows(struct query *s, struct ss_err *err)
 	}
 	put_opcodes(s, ss_result_table(s->out, "opcodes", "By opcode", opcode_cols, SS_COUNT(opcode_cols)));
 	if (s->matches.n > MOST_LISTED)
-		ss_result_note(s->out, SS_INFO, ss_arena_printf(s->out->arena, "the first %u of %zu instructions are listed", MOST_LISTED,
-								s->matches.n));
+		ss_result_note(s->out, SS_INFO,
+			       ss_arena_printf(s->out->arena, "the first %u of %zu instructions are listed", MOST_LISTED,
+					       s->matches.n));
 	return ss_module_table(s->q, s->out, err) && (!s->no_memory || ss_fail_mem(err));
 }
 
@@ -404,10 +407,12 @@ static void say_path(const struct ss_request *q, struct ss_result *out, const st
 		      to = ss_request_param(q, &ss_tool_hlo_query, "path_to");
 	const struct ss_prop *edges = ss_table_find_prop(t, "path_edges");
 	if (!edges)
-		ss_say(out, "No path leads from '" SS_FMT "' to '" SS_FMT "' in '" SS_FMT "'.", SS_ARG(from), SS_ARG(to), SS_ARG(module));
+		ss_say(out, "No path leads from '" SS_FMT "' to '" SS_FMT "' in '" SS_FMT "'.", SS_ARG(from), SS_ARG(to),
+		       SS_ARG(module));
 	else
 		ss_say(out, "The shortest path from '" SS_FMT "' to '" SS_FMT "' in '" SS_FMT "' has %s, " SS_FMT ".", SS_ARG(from),
-		       SS_ARG(to), SS_ARG(module), ss_count_words(edges->value, "edge").s, SS_ARG(ss_prop_words(out, "path_direction")));
+		       SS_ARG(to), SS_ARG(module), ss_count_words(edges->value, "edge").s,
+		       SS_ARG(ss_prop_words(out, "path_direction")));
 }
 
 static void say_matches(const struct ss_request *q, struct ss_result *out, double n, double all, struct ss_str module)
@@ -418,8 +423,8 @@ static void say_matches(const struct ss_request *q, struct ss_result *out, doubl
 	if (n <= 0)
 		ss_say(out, "No instruction of '" SS_FMT "' matches.", SS_ARG(module));
 	else if (from.n)
-		ss_say(out, "%s of '" SS_FMT "' %s at most " SS_FMT " edges away from '" SS_FMT "'.", count.s, SS_ARG(module),
-		       n > 1 ? "are" : "is", SS_ARG(radius), SS_ARG(from));
+		ss_say(out, "%s of '" SS_FMT "' %s within a radius of " SS_FMT " around '" SS_FMT "'.", count.s, SS_ARG(module),
+		       n > 1 ? "lie" : "lies", SS_ARG(radius), SS_ARG(from));
 	else if (n < all)
 		ss_say(out, "%s of the %.0f of '" SS_FMT "' %s.", count.s, all, SS_ARG(module), n > 1 ? "match" : "matches");
 	else
