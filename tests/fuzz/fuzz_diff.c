@@ -6,6 +6,7 @@
 #include "diff/track.h"
 #include "emit/json.h"
 #include "fuzz/mutate.h"
+#include "model/host/host.h"
 #include "wire/pb.h"
 
 #include <stdio.h>

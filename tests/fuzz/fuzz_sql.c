@@ -2,6 +2,7 @@
  * fuzz_sql.c - any bytes as a question in SQL about a small profile: rows or a reason, and nothing
  * but reading. The first byte chooses the format.
  */
+#include "model/host/host.h"
 #include "model/model.h"
 #include "sql/write.h"
 #include "unit/build_pb.h"

@@ -1,8 +1,8 @@
 /*
  * hlo_walk.h - walks over a program's instructions: what is near one of them, and the shortest path from one to another.
  *
- * Breadth first, linear in what is reached and the bodies of what it calls. The graph is seen through functions, so that one that was
- * read from a text (xprof/cli/graph.h) is walked as a module is.
+ * Breadth first, linear in what is reached and the bodies of what it calls. The graph is seen through functions, so that one that
+ * was read from a text (xprof/cli/graph.h) is walked as a module is.
  */
 #ifndef SS_MODEL_PROGRAM_HLO_WALK_H
 #define SS_MODEL_PROGRAM_HLO_WALK_H
