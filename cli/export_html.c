@@ -24,7 +24,9 @@
 #define ANSWER_BYTES 2500000u	 /* of one answer at most */
 #define TIMELINE_SHARE 2u	 /* of what is left, a half is the timeline's */
 #define WIDTH_PX 4000u
+#ifndef LEVELS		 /* a fuzzer has fewer */
 #define LEVELS 6u
+#endif
 #define FINER 4u		 /* windows of a level in one of the level above */
 #define MOST_HOSTS 16u
 
