@@ -294,13 +294,12 @@ static struct ss_str device_name(uint64_t kind, uint64_t id, struct ss_arena *ar
 static bool take_memory(struct ss_chrome_args *a, struct ss_str *name, struct ss_arena *arena)
 {
 	static const struct {
-		const char *theirs;
-		struct ss_str ours;
+		struct ss_str theirs, ours;
 	} names[] = {
-		{ "Bytes", SS_STR_INIT("allocation_bytes") },
-		{ "Addr", SS_STR_INIT("addr") },
-		{ "Total Allocated", SS_STR_INIT("bytes_allocated") },
-		{ "Total Reserved", SS_STR_INIT("bytes_available") },
+		{ SS_STR_INIT("Bytes"), SS_STR_INIT("allocation_bytes") },
+		{ SS_STR_INIT("Addr"), SS_STR_INIT("addr") },
+		{ SS_STR_INIT("Total Allocated"), SS_STR_INIT("bytes_allocated") },
+		{ SS_STR_INIT("Total Reserved"), SS_STR_INIT("bytes_available") },
 	};
 	const struct ss_so_arg *bytes = find(a, SS_STR("Bytes"));
 	if (!ss_str_is(*name, "[memory]") || !bytes || bytes->kind != SS_SO_INT)
@@ -314,7 +313,7 @@ static bool take_memory(struct ss_chrome_args *a, struct ss_str *name, struct ss
 	*name = freed ? SS_STR("MemoryDeallocation") : SS_STR("MemoryAllocation");
 	for (size_t i = 0; i < a->n; i++)
 		for (size_t k = 0; k < SS_COUNT(names); k++)
-			if (a->v[i].kind != SS_SO_STR && ss_str_is(a->v[i].name, names[k].theirs)) {
+			if (a->v[i].kind != SS_SO_STR && ss_str_eq(a->v[i].name, names[k].theirs)) {
 				a->v[i].name = names[k].ours;
 				/* Reserved is what the allocator holds, the rest of it is free. */
 				if (k == 3)

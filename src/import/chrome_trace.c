@@ -14,6 +14,17 @@
 #define MAX_MEMBERS 64	/* of the trace, beside its events */
 #define RECENT_THREADS 16
 
+/* What the phases of events are. */
+enum { PHASE_TIMED = 1, PHASE_ASYNC = 2, PHASE_ARROW = 4 };
+#define ASYNC (PHASE_TIMED | PHASE_ASYNC)
+#define ARROW (PHASE_TIMED | PHASE_ARROW)
+
+static const uint8_t phases[256] = {
+	['X'] = PHASE_TIMED, ['B'] = PHASE_TIMED, ['E'] = PHASE_TIMED, ['i'] = PHASE_TIMED, ['I'] = PHASE_TIMED, ['R'] = PHASE_TIMED,
+	['P'] = PHASE_TIMED, ['C'] = PHASE_TIMED, ['b'] = ASYNC,	['n'] = ASYNC,	     ['e'] = ASYNC,	  ['S'] = ASYNC,
+	['T'] = ASYNC,	     ['p'] = ASYNC,	  ['F'] = ASYNC,	['s'] = ARROW,	     ['t'] = ARROW,	  ['f'] = ARROW,
+};
+
 struct chrome {
 	struct ss_space_out *o;
 	struct ss_json_feed feed;
@@ -409,7 +420,7 @@ static void take_timed(struct chrome *c, struct raw *e)
 	if (!ev.dur_ps)
 		count_bad_duration(c, e->dur);
 	count_launch(c, e);
-	if (strchr("bneSTpF", ph))
+	if (phases[(uint8_t)ph] & PHASE_ASYNC)
 		add_async(c, e);
 	ev.args = c->args.v;
 	ev.nargs = c->args.n;
@@ -438,11 +449,12 @@ static void take_timed(struct chrome *c, struct raw *e)
 
 static void take_raw(struct chrome *c, struct raw *e)
 {
+	uint8_t phase = phases[(uint8_t)e->ph.p[0]];
 	/* An arrow has none of its own. */
-	e->kind = e->ph.n == 1 && strchr("stf", e->ph.p[0]) ? SS_KINETO_OTHER : ss_kineto_of(e->cat);
+	e->kind = e->ph.n == 1 && (phase & PHASE_ARROW) ? SS_KINETO_OTHER : ss_kineto_of(e->cat);
 	if (e->ph.p[0] == 'M')
 		take_meta(c, e);
-	else if (strchr("XBEiIRPCstfbneSTpF", e->ph.p[0]))
+	else if (phase & PHASE_TIMED)
 		take_timed(c, e);
 	else
 		c->loss->unknown++;

@@ -6,17 +6,14 @@
 /* In small letters; those of PyTorch are shorter than the room. */
 static struct ss_str lower(struct ss_str s, char room[32])
 {
-	bool plain = true;
-	for (size_t i = 0; i < s.n; i++)
-		plain = plain && (s.p[i] < 'A' || s.p[i] > 'Z');
-	if (plain || s.n > 32)
+	if (s.n > 32)
 		return s;
 	for (size_t i = 0; i < s.n; i++)
 		room[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 'a' - 'A') : s.p[i];
 	return (struct ss_str){ room, s.n };
 }
 
-enum ss_kineto ss_kineto_of(struct ss_str category)
+static enum ss_kineto of_small_letters(struct ss_str category)
 {
 	static const struct {
 		struct ss_str name;
@@ -39,8 +36,6 @@ enum ss_kineto ss_kineto_of(struct ss_str category)
 		{ SS_STR_INIT("runtime"), SS_KINETO_CALL },
 		{ SS_STR_INIT("driver"), SS_KINETO_CALL },
 	};
-	char room[32];
-	category = lower(category, room);
 	for (size_t i = 0; i < SS_COUNT(names); i++)
 		if (ss_str_eq(category, names[i].name))
 			return names[i].kind;
@@ -48,6 +43,13 @@ enum ss_kineto ss_kineto_of(struct ss_str category)
 	if (ss_str_ends(category, SS_STR("_runtime")) || ss_str_ends(category, SS_STR("_driver")))
 		return SS_KINETO_CALL;
 	return SS_KINETO_OTHER;
+}
+
+enum ss_kineto ss_kineto_of(struct ss_str category)
+{
+	char room[32];
+	enum ss_kineto kind = of_small_letters(category);
+	return kind == SS_KINETO_OTHER && category.n ? of_small_letters(lower(category, room)) : kind;
 }
 
 bool ss_kineto_is_step(struct ss_str name)

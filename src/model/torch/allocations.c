@@ -1,6 +1,7 @@
 /* allocations.c - see allocations.h. */
 #include "model/torch/allocations.h"
 
+#include "base/huge.h"
 #include "model/torch/device.h"
 #include "model/torch/memory_order.h"
 
@@ -59,6 +60,7 @@ struct sums {
 struct ss_torch_op_bytes *ss_torch_op_bytes(const struct ss_torch *t)
 {
 	struct ss_torch_op_bytes *v = calloc(t->ops.n + 1, sizeof(*v));
+	ss_huge_advise(v, v ? (t->ops.n + 1) * sizeof(*v) : 0);
 	for (size_t i = 0; v && i < t->memory.n; i++) {
 		const struct ss_torch_memory *m = &t->memory.v[i];
 		if (m->op != SS_NONE)

@@ -4,6 +4,7 @@
  */
 #include "model/torch/torch_build.h"
 
+#include "base/huge.h"
 #include "base/ids.h"
 
 #include <stdlib.h>
@@ -271,6 +272,7 @@ struct ss_torch_op_times *ss_torch_op_times(const struct ss_torch *t)
 	struct ss_torch_op_times *v = calloc(t->ops.n + 1, sizeof(*v));
 	if (!v)
 		return NULL;
+	ss_huge_advise(v, (t->ops.n + 1) * sizeof(*v));
 	sum_cpu(t, v);
 	for (uint32_t i = 0; i < t->device.n; i++)
 		if (t->device.v[i].op != SS_NONE)
