@@ -80,7 +80,7 @@ static void put_part(struct ss_out *o, const struct ss_text_style *style, struct
 /* Does time pass between the steps that is worth a word? */
 static bool has_pauses(const struct ss_verdict *v)
 {
-	return v->steps && 20 * v->between_ps >= v->window_ps;
+	return v->steps && v->between_ps && 20 * v->between_ps >= v->window_ps;
 }
 
 static void put_steps(struct ss_out *o, const struct ss_verdict *v, const struct ss_text_style *style)

@@ -39,6 +39,7 @@ struct chrome {
 	struct ss_so_time before;	/* when the event before began, arrows aside */
 	bool before_is_linked;		/* it has a correlation */
 	bool any_list;
+	bool any_work;	/* operators, calls of a device's library, what ran on devices */
 	struct {
 		uint32_t plane, line;
 		bool known;
@@ -452,6 +453,7 @@ static void take_raw(struct chrome *c, struct raw *e)
 	uint8_t phase = phases[(uint8_t)e->ph.p[0]];
 	/* An arrow has none of its own. */
 	e->kind = e->ph.n == 1 && (phase & PHASE_ARROW) ? SS_KINETO_OTHER : ss_kineto_of(e->cat);
+	c->any_work |= e->kind == SS_KINETO_OPERATOR || e->kind == SS_KINETO_CALL || ss_kineto_is_device_work(e->kind);
 	if (e->ph.p[0] == 'M')
 		take_meta(c, e);
 	else if (phase & PHASE_TIMED)
@@ -608,6 +610,14 @@ static bool read_members(struct chrome *c)
 	}
 }
 
+static bool has_member(const struct chrome *c, const char *name)
+{
+	for (size_t i = 0; i < c->o->about.n; i++)
+		if (ss_str_is(c->o->about.v[i].name, name))
+			return true;
+	return false;
+}
+
 bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_str *hostname, struct ss_chrome_loss *loss,
 		    struct ss_err *err)
 {
@@ -628,6 +638,7 @@ bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_s
 	ss_json_feed_skip(&c->feed);
 	bool whole = first == '[' ? read_list(c) : first == '{' && read_members(c);
 	loss->cut = !whole || ss_json_feed_bad(&c->feed);
+	loss->no_work = !loss->cut && !c->any_work && has_member(c, "schemaVersion");
 	loss->too_long = c->feed.too_long;
 	loss->long_values = c->feed.long_values;
 	bool memory = !c->feed.no_memory && !o->no_memory && ss_chrome_name_planes(&c->planes, o, &c->hostname);

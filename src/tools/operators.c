@@ -237,7 +237,7 @@ static bool has_shapes(const struct ss_torch *t)
 static void note_missing(const struct ss_torch *t, enum by by, struct ss_result *out)
 {
 	const char *why = NULL;
-	if (t->is_torch && !t->ops.n)
+	if (t->is_torch && !t->ops.n && (t->calls.n || t->device.n))
 		why = "The trace holds no operators: record with activities=[ProfilerActivity.CPU, ...]";
 	else if (t->ops.n && !has_shapes(t))
 		why = "Input shapes were not recorded: profile with record_shapes=True";

@@ -361,6 +361,25 @@ def recording_itself(binary, scratch):
     return [] if 'aten::mm' in said and 'PyTorch Profiler' not in said and 'Record Window' not in said else [said]
 
 
+def empty_recording(binary, scratch):
+    """What is exported behind the last step of a cycle holds the begin of the next one: PyTorch's profiler wrote it, and why it is empty is said."""
+    span = {'ph': 'X', 'cat': 'Trace', 'name': 'PyTorch Profiler (0)', 'pid': 'Spans', 'tid': 'PyTorch Profiler', 'ts': 0, 'dur': 170}
+    step = {'ph': 'X', 'cat': 'user_annotation', 'name': 'ProfilerStep#4', 'pid': 1, 'tid': 1, 'ts': 5, 'dur': 60, 'args': {'External id': 8193, 'Ev Idx': 0}}
+    op = {'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::mm', 'pid': 1, 'tid': 1, 'ts': 9, 'dur': 20, 'args': {'External id': 1, 'Ev Idx': 1}}
+    path, wrong = os.path.join(scratch, 'empty.json'), []
+    for events, empty in (([], True), ([span], True), ([span, step], True), ([span, step, op], False)):
+        with open(path, 'w') as f:
+            json.dump({'schemaVersion': 1, 'deviceProperties': [], 'traceEvents': events}, f)
+        said = ''
+        for asked in (['summary', path], ['tool', 'operators', path], ['tool', 'memory_profile', path], ['tool', 'step_breakdown', path]):
+            done = subprocess.run([binary] + asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            said += done.stdout.decode()
+            wrong += [f'status {done.returncode}: {asked}'] if done.returncode else []
+        wrong += [] if ('write the trace in on_trace_ready' in said) == empty else [f'{len(events)} events: {said}']
+        wrong += [f'{len(events)} events: {w}: {said}' for w in ("not a trace of PyTorch", 'activities=', 'host tracer level', '0 ms pass') if w in said]
+    return wrong
+
+
 def missing_rank(binary, of):
     """Two ranks of a job of three: nobody can tell what is waiting for the third."""
     folder = of + '_of_three'
@@ -601,7 +620,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, gloo_ranks, same_figures, habits, folded, whole_names, of_no_operator, hostile_pickle, spans):
+        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, same_figures, habits, folded, whole_names, of_no_operator, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

@@ -22,12 +22,22 @@ static bool is_torch_plane(const struct ss_xplane *x)
 	return category && id;
 }
 
+/* What the trace says of itself; it may hold no events. */
+static bool has_schema(const struct ss_host *h)
+{
+	const struct ss_plane *p = ss_host_plane(h, SS_PLANE_TASK_ENV);
+	for (uint32_t k = 0; p && k < p->x->nstat_meta; k++)
+		if (ss_str_is(p->x->stat_meta[k].name, "schemaVersion"))
+			return true;
+	return false;
+}
+
 bool ss_host_is_torch(const struct ss_host *h)
 {
 	for (uint32_t i = 0; h->imported.any && i < h->nplanes; i++)
 		if (is_torch_plane(h->planes[i].x))
 			return true;
-	return false;
+	return h->imported.any && has_schema(h);
 }
 
 bool ss_host_is_kineto(const struct ss_host *h)
