@@ -520,6 +520,29 @@ def habits(binary, scratch):
     return wrong
 
 
+def recompiled(binary, scratch):
+    """What torch.compile compiles again: from which shapes to which; those that it leaves open are no shape []."""
+    def event(cat, name, ts, dur, **args):
+        return {'ph': 'X', 'cat': cat, 'name': name, 'pid': 1, 'tid': 1, 'ts': ts, 'dur': dur, 'args': args}
+
+    path, wrong = os.path.join(scratch, 'recompiled.json'), []
+    known, other, dynamic = ([[32, 8], [8, 8], []], ['float', 'float', '']), ([[40, 8], [8, 8], []], ['float', 'float', '']), ([[], [8, 8], []], ['', 'float', ''])
+    for shapes, says in (((known, other), 'from [[32,8],[8,8],[]] to [[40,8],[8,8],[]]'), ((known, dynamic), 'from [[32,8],[8,8],[]] to dynamic ones'),
+                         ((dynamic, known), 'from dynamic ones to [[32,8],[8,8],[]]')):
+        events = []
+        for i in range(6):
+            at, (dims, types) = 10000 * i, shapes[i % 2]
+            events += [event('user_annotation', f'ProfilerStep#{i}', at, 9000),
+                       event('user_annotation', f'entire_frame_compile_data: fn_name=_compile.compile_inner, compile_id=0/{i}', at + 5, 1),
+                       event('cpu_op', '_compile.compile_inner (dynamo_timed)', at + 10, 8000), event('cpu_op', 'bytecode_tracing (dynamo_timed)', at + 20, 7000),
+                       event('cpu_op', 'aten::linear', at + 30, 10, **{'External id': i + 1, 'Input Dims': dims, 'Input type': types})]
+        with open(path, 'w') as f:
+            json.dump({'schemaVersion': 1, 'record_shapes': 1, 'traceEvents': events}, f)
+        said = subprocess.run([binary, 'summary', path], stdout=subprocess.PIPE).stdout.decode()
+        wrong += [] if f'the shapes of the arguments of aten::linear {says}' in said else [f'{says}: {said}']
+    return wrong
+
+
 def folded(binary, scratch):
     """The tree of modules as stacks: what all of them have of their own is what the roots come to."""
     path = os.path.join(DATA, 'cpu_lstm.pt.trace.json.gz')
@@ -620,7 +643,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, same_figures, habits, folded, whole_names, of_no_operator, hostile_pickle, spans):
+        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, same_figures, habits, recompiled, folded, whole_names, of_no_operator, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

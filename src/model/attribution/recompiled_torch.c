@@ -156,6 +156,23 @@ static bool computes(struct ss_str name)
 	return ss_str_starts(name, SS_STR("aten::"));
 }
 
+/* Arguments without a type: those whose shape torch.compile leaves open have none, and the shape []. */
+static size_t untyped(const struct ss_torch *t, uint32_t op)
+{
+	struct ss_str types = ss_torch_text(t, ss_torch_shape(t, op)->types);
+	size_t n = 0;
+	for (size_t i = 0; i + 1 < types.n; i++)
+		n += types.p[i] == '"' && types.p[i + 1] == '"';
+	return n;
+}
+
+/* The shapes that an operator was called with: dynamic, if more of them are open than in the call `other`. */
+static struct ss_str shapes_of(const struct ss_torch *t, uint32_t op, uint32_t other)
+{
+	struct ss_str dims = dims_of(t, op);
+	return untyped(t, op) > untyped(t, other) ? SS_STR("dynamic ones") : ss_str_sub(dims, 0, dims.n < 80 ? dims.n : 80);
+}
+
 /* "the shapes of the arguments of aten::mm from ... to ..."; "" where no operator that both have differs. */
 static bool compare(struct ss_recompiled *out, const struct ss_torch *t, struct traced a, struct traced b,
 		    struct ss_arena *arena)
@@ -167,8 +184,8 @@ static bool compare(struct ss_recompiled *out, const struct ss_torch *t, struct 
 		if (!computes(name) || !x.n || !y.n || ss_str_eq(x, y))
 			continue;
 		out->changed = ss_arena_printf(arena, "the shapes of the arguments of " SS_FMT " from " SS_FMT " to " SS_FMT,
-					       SS_ARG(name), SS_ARG(ss_str_sub(x, 0, x.n < 80 ? x.n : 80)),
-					       SS_ARG(ss_str_sub(y, 0, y.n < 80 ? y.n : 80)));
+					       SS_ARG(name), SS_ARG(shapes_of(t, a.first, b.first)),
+					       SS_ARG(shapes_of(t, b.first, a.first)));
 		return out->changed.p;
 	}
 	return true;
