@@ -20,9 +20,10 @@ enum { PHASE_TIMED = 1, PHASE_ASYNC = 2, PHASE_ARROW = 4 };
 #define ARROW (PHASE_TIMED | PHASE_ARROW)
 
 static const uint8_t phases[256] = {
-	['X'] = PHASE_TIMED, ['B'] = PHASE_TIMED, ['E'] = PHASE_TIMED, ['i'] = PHASE_TIMED, ['I'] = PHASE_TIMED, ['R'] = PHASE_TIMED,
-	['P'] = PHASE_TIMED, ['C'] = PHASE_TIMED, ['b'] = ASYNC,	['n'] = ASYNC,	     ['e'] = ASYNC,	  ['S'] = ASYNC,
-	['T'] = ASYNC,	     ['p'] = ASYNC,	  ['F'] = ASYNC,	['s'] = ARROW,	     ['t'] = ARROW,	  ['f'] = ARROW,
+	['X'] = PHASE_TIMED, ['B'] = PHASE_TIMED, ['E'] = PHASE_TIMED, ['i'] = PHASE_TIMED, ['I'] = PHASE_TIMED,
+	['R'] = PHASE_TIMED, ['P'] = PHASE_TIMED, ['C'] = PHASE_TIMED, ['b'] = ASYNC,	    ['n'] = ASYNC,
+	['e'] = ASYNC,	     ['S'] = ASYNC,	  ['T'] = ASYNC,       ['p'] = ASYNC,	    ['F'] = ASYNC,
+	['s'] = ARROW,	     ['t'] = ARROW,	  ['f'] = ARROW,
 };
 
 struct chrome {

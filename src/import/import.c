@@ -82,8 +82,8 @@ static bool read_json(const struct ss_file *f, struct ss_space_out *o, struct ss
 			   "arrow[|s] [has|have] the id of another arrow: both may lead to the wrong event") &&
 		note_count(out, a, loss.long_values, "value[|s] of the trace [is|are] longer than 16 MiB and [is|are] left out") &&
 		(!loss.no_work ||
-		 note(out, SS_STR("the trace holds no operators and no work of devices: if torch.profiler has a schedule, write the "
-				  "trace in on_trace_ready, as its next cycle drops what was recorded"))) &&
+		 note(out, SS_STR("the trace holds no operators and no work of devices: if torch.profiler has a schedule, "
+				  "write the trace in on_trace_ready, as its next cycle drops what was recorded"))) &&
 		(!loss.cut || loss.too_long ||
 		 note(out, SS_STR("the trace is truncated or damaged; events before that point are shown"))) &&
 		(!loss.too_long || note(out, SS_STR("the trace decompresses to more than the limit; the rest is left out")));
