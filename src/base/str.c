@@ -1,6 +1,8 @@
 /* str.c - searching, comparing, parsing and hashing borrowed strings. No locale anywhere. */
 #include "base/str.h"
 
+#include "base/bisect.h"
+
 #include <stdlib.h>
 
 size_t ss_str_chr(struct ss_str a, char c)
@@ -57,6 +59,13 @@ int ss_str_cmp(struct ss_str a, struct ss_str b)
 	if (order)
 		return order;
 	return a.n < b.n ? -1 : a.n > b.n;
+}
+
+size_t ss_str_find_in_order(const struct ss_str *list, size_t n, struct ss_str s)
+{
+	size_t lo = 0, hi = n;
+	SS_BISECT(lo, hi, mid, ss_str_cmp(list[mid], s) < 0);
+	return lo < n && ss_str_eq(list[lo], s) ? lo : SS_NPOS;
 }
 
 bool ss_str_to_u64(struct ss_str a, uint64_t *out)

@@ -72,6 +72,8 @@ bool ss_str_istarts(struct ss_str a, struct ss_str prefix);
 bool ss_str_ieq(struct ss_str a, struct ss_str b);
 /* Bytewise order, a shorter string before its continuations: <0, 0, >0. */
 int ss_str_cmp(struct ss_str a, struct ss_str b);
+/* Index in a list that is in this order, without equal ones; SS_NPOS: it is not there. */
+size_t ss_str_find_in_order(const struct ss_str *list, size_t n, struct ss_str s);
 /* Strict decimal integers (optional sign for i64); false leaves *out alone. */
 bool ss_str_to_i64(struct ss_str a, int64_t *out);
 bool ss_str_to_u64(struct ss_str a, uint64_t *out);

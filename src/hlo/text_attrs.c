@@ -3,6 +3,7 @@
  * its opcode has, then the computations that it calls.
  */
 #include "hlo/literal.h"
+#include "base/bisect.h"
 #include "hlo/shape.h"
 #include "hlo/text_parts.h"
 
@@ -745,17 +746,8 @@ static const struct row {
 static const struct row *find_row(struct ss_str opcode)
 {
 	size_t lo = 0, hi = SS_COUNT(rows);
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		int order = ss_str_cmp(opcode, ss_str_from(rows[mid].opcode));
-		if (order == 0)
-			return &rows[mid];
-		if (order < 0)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return NULL;
+	SS_BISECT(lo, hi, mid, ss_str_cmp(ss_str_from(rows[mid].opcode), opcode) < 0);
+	return lo < SS_COUNT(rows) && ss_str_is(opcode, rows[lo].opcode) ? &rows[lo] : NULL;
 }
 
 void ss_hlo_print_attributes(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)

@@ -1,5 +1,6 @@
 /* store.c - the snapshot: looking up in it, and what its owner may ask of the file system again. */
 #include "base/below.h"
+#include "base/bisect.h"
 #include "base/system.h"
 #include "store/sidecar.h"
 #include "store/kinds.h"
@@ -33,17 +34,8 @@ bool ss_store_skip(struct ss_store *s, const struct ss_skipped *v, size_t n, siz
 const struct ss_run *ss_store_run(const struct ss_store *s, struct ss_str name)
 {
 	size_t lo = 0, hi = s->nruns;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int order = ss_str_cmp(s->runs[mid].name, name);
-		if (order == 0)
-			return &s->runs[mid];
-		if (order > 0)	/* descending */
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	SS_BISECT(lo, hi, mid, ss_str_cmp(s->runs[mid].name, name) > 0); /* descending */
+	return lo < s->nruns && ss_str_eq(s->runs[lo].name, name) ? &s->runs[lo] : NULL;
 }
 
 const struct ss_host_file *ss_run_host(const struct ss_run *run, struct ss_str name)

@@ -7,6 +7,7 @@
  * begins then and has the operation's name.
  */
 #include "base/safe.h"
+#include "base/bisect.h"
 #include "model/cluster/critical_path.h"
 #include "model/cluster/comm_op.h"
 #include "tools/timeline.h"
@@ -72,13 +73,7 @@ static bool is_named(struct ss_str shown, struct ss_str op, enum ss_comm kind)
 static uint32_t slice_on(const struct joining *j, const struct ss_tl_track *t, int64_t at_ps, struct ss_str op, enum ss_comm kind)
 {
 	size_t lo = t->first, hi = t->first + t->count;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if ((int64_t)j->tl->slices[mid].begin_ps < at_ps - SAME_PS)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, (int64_t)j->tl->slices[mid].begin_ps < at_ps - SAME_PS);
 	for (; lo < t->first + t->count && (int64_t)j->tl->slices[lo].begin_ps <= at_ps + SAME_PS; lo++)
 		if (is_named(j->tl->names[j->tl->slices[lo].name], op, kind))
 			return (uint32_t)lo;

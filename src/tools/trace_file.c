@@ -200,17 +200,11 @@ static uint64_t count_before(const struct trace_file *f, uint64_t ps)
 /* The latest moment before which at most `max` events begin. */
 static uint64_t find_end(const struct trace_file *f, uint64_t max)
 {
-	uint64_t lo = 0, hi = UINT64_MAX;
+	uint64_t lo = 1, hi = UINT64_MAX;
 	if (count_before(f, hi) <= max)
 		return hi;
-	while (hi - lo > 1) {
-		uint64_t mid = lo + (hi - lo) / 2;
-		if (count_before(f, mid) <= max)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	SS_BISECT(lo, hi, mid, count_before(f, mid) <= max);
+	return lo - 1;
 }
 
 /* ---- pieces ---- */

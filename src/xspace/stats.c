@@ -11,18 +11,8 @@ static const struct ss_str names[] = {
 
 enum ss_stat ss_stat_of(struct ss_str name)
 {
-	size_t lo = 1, hi = SS_COUNT(names);
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		int order = ss_str_cmp(names[mid], name);
-		if (order == 0)
-			return (enum ss_stat)mid;
-		if (order < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return SS_STAT_OTHER;
+	size_t at = ss_str_find_in_order(names + 1, SS_COUNT(names) - 1, name);
+	return at == SS_NPOS ? SS_STAT_OTHER : (enum ss_stat)(at + 1);
 }
 
 struct ss_str ss_stat_name(enum ss_stat stat)

@@ -21,18 +21,7 @@ static const struct ss_str tpu_ops[] = {
 
 bool ss_tf_op_on_tpu(struct ss_str op)
 {
-	size_t lo = 0, hi = SS_COUNT(tpu_ops);
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int order = ss_str_cmp(tpu_ops[mid], op);
-		if (order == 0)
-			return true;
-		if (order < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return false;
+	return ss_str_find_in_order(tpu_ops, SS_COUNT(tpu_ops), op) != SS_NPOS;
 }
 
 const char *ss_tf_verdict_name(enum ss_tf_verdict v)

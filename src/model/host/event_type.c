@@ -14,18 +14,8 @@ _Static_assert(SS_EV_COUNT <= 256, "types are stored in a byte");
 
 enum ss_event_type ss_event_type_of_name(struct ss_str name)
 {
-	size_t lo = 1, hi = SS_EV_COUNT;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		int order = ss_str_cmp(names[mid], name);
-		if (order == 0)
-			return (enum ss_event_type)mid;
-		if (order < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return SS_EV_UNKNOWN;
+	size_t at = ss_str_find_in_order(names + 1, SS_EV_COUNT - 1, name);
+	return at == SS_NPOS ? SS_EV_UNKNOWN : (enum ss_event_type)(at + 1);
 }
 
 enum ss_event_type ss_event_type_of(struct ss_str name)

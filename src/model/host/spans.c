@@ -1,5 +1,6 @@
 /* spans.c - spans of derived events, kept small. */
 #include "model/host/spans.h"
+#include "base/bisect.h"
 
 #include "base/huge.h"
 
@@ -62,26 +63,14 @@ void ss_spans_free(struct ss_spans *s)
 
 const struct ss_wide_span *ss_spans_wide(const struct ss_spans *s, uint32_t event)
 {
-	size_t lo = 0, hi = s->wide.n;
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (s->wide.v[mid].event <= event)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return &s->wide.v[lo];
+	size_t lo = 1, hi = s->wide.n;
+	SS_BISECT(lo, hi, mid, s->wide.v[mid].event <= event);
+	return &s->wide.v[lo - 1];
 }
 
 size_t ss_runs_find(const struct ss_group_run *runs, size_t n, uint32_t event)
 {
-	size_t lo = 0, hi = n;
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (runs[mid].first <= event)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	size_t lo = 1, hi = n;
+	SS_BISECT(lo, hi, mid, runs[mid].first <= event);
+	return lo - 1;
 }

@@ -76,18 +76,7 @@ bool ss_hlo_is_elementwise(struct ss_str opcode)
 		SS_STR_INIT("tanh"),
 		SS_STR_INIT("xor"),
 	};
-	size_t lo = 0, hi = SS_COUNT(list);
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		int order = ss_str_cmp(list[mid], opcode);
-		if (order == 0)
-			return true;
-		if (order < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return false;
+	return ss_str_find_in_order(list, SS_COUNT(list), opcode) != SS_NPOS;
 }
 
 static struct ss_str fusion_category(struct ss_str kind)

@@ -240,16 +240,10 @@ uint32_t ss_track_lower(const struct ss_track *t, uint64_t ps)
 
 uint32_t ss_trace_track_of(const struct ss_trace *tr, uint64_t event)
 {
-	uint32_t lo = 0, hi = tr->ntracks;
+	uint32_t lo = 1, hi = tr->ntracks;
 	if (event >= tr->nevents)
 		return SS_NONE;
 	/* The last track whose first event is not after it; tracks are never empty. */
-	while (hi - lo > 1) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (tr->tracks[mid].first <= event)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	SS_BISECT(lo, hi, mid, tr->tracks[mid].first <= event);
+	return lo - 1;
 }

@@ -201,14 +201,8 @@ static bool is_complete(const struct select *s, const struct ss_track *t, uint32
 
 static bool has_flow_among(const struct ss_track *t, const uint32_t *pos, size_t n)
 {
-	uint32_t k = 0, hi = t->nflows;
-	while (n && k < hi) {
-		uint32_t mid = k + (hi - k) / 2;
-		if (t->flows[mid].pos < pos[0])
-			k = mid + 1;
-		else
-			hi = mid;
-	}
+	uint32_t k = 0, hi = n ? t->nflows : 0;
+	SS_BISECT(k, hi, mid, t->flows[mid].pos < pos[0]);
 	return n && k < t->nflows && t->flows[k].pos <= pos[n - 1];
 }
 

@@ -79,19 +79,16 @@ static bool order_streams(struct walk *w)
 	return ok;
 }
 
+static bool is_before(const struct ss_torch_device_event *e, bool together, int32_t device, int64_t at)
+{
+	return together || e->device == device ? e->end_ns <= at : e->device < device;
+}
+
 /* Where the events of this device (`together`: all) that end by `at` stop in the order. */
 static size_t ended_by(const struct walk *w, const uint32_t *order, bool together, int32_t device, int64_t at)
 {
 	size_t lo = 0, hi = w->t->device.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct ss_torch_device_event *e = &w->t->device.v[order[mid]];
-		bool before = together || e->device == device ? e->end_ns <= at : e->device < device;
-		if (before)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	SS_BISECT(lo, hi, mid, is_before(&w->t->device.v[order[mid]], together, device, at));
 	return lo;
 }
 
