@@ -9,7 +9,7 @@ static void put_frame(struct ss_out *o, struct ss_str s)
 		ss_out_char(o, s.p[i] == ';' ? ':' : (unsigned char)s.p[i] < ' ' ? ' ' : s.p[i]);
 }
 
-static void put_stack(struct ss_out *o, const struct ss_stacks *s, uint32_t at)
+static void put_stack(struct ss_out *o, const struct ss_stack_tree *s, uint32_t at)
 {
 	uint32_t path[SS_STACK_DEPTH], n = 0;
 	for (uint32_t k = at; k != SS_NONE; k = s->v.v[k].parent)
@@ -59,7 +59,7 @@ static void lose(struct ss_export *x, uint64_t n)
 
 static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 {
-	struct ss_stacks s;
+	struct ss_stack_tree s;
 	struct ss_out text;
 	bool ok = ss_stacks_of(&s, x);
 	ss_out_init(&text, NULL, NULL);
@@ -70,7 +70,7 @@ static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 			lose(x, s.v.v[i].count);
 	ok = ok && !text.no_memory && (!text.n || sort_lines(&text, o));
 	ss_out_free(&text);
-	ss_stacks_free(&s);
+	ss_stack_tree_free(&s);
 	return ok || ss_fail_mem(err);
 }
 

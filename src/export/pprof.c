@@ -54,7 +54,7 @@ static void put_type(struct writer *w, unsigned type, unsigned unit)
 	put_message(w, PROFILE_SAMPLE_TYPE);
 }
 
-static void put_sample(struct writer *w, const struct ss_stacks *s, uint32_t at)
+static void put_sample(struct writer *w, const struct ss_stack_tree *s, uint32_t at)
 {
 	uint32_t root = at;
 	for (uint32_t k = at; k != SS_NONE; root = k, k = s->v.v[k].parent)
@@ -91,7 +91,7 @@ static void put_text(struct writer *w, struct ss_str s)
 	put_message(w, PROFILE_STRINGS);
 }
 
-static void put_profile(struct writer *w, const struct ss_export *x, const struct ss_stacks *s)
+static void put_profile(struct writer *w, const struct ss_export *x, const struct ss_stack_tree *s)
 {
 	put_type(w, T_EXECUTIONS, T_COUNT);
 	put_type(w, T_SELF, T_NANOSECONDS);
@@ -111,7 +111,7 @@ static void put_profile(struct writer *w, const struct ss_export *x, const struc
 
 static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 {
-	struct ss_stacks s;
+	struct ss_stack_tree s;
 	struct writer w = { .gz = ss_gz_open() };
 	struct ss_str packed;
 	bool ok = ss_stacks_of(&s, x) && w.gz;
@@ -127,7 +127,7 @@ static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 	ss_buf_free(&w.out);
 	ss_buf_free(&w.inner);
 	ss_buf_free(&w.packed);
-	ss_stacks_free(&s);
+	ss_stack_tree_free(&s);
 	return ok || ss_fail_mem(err);
 }
 

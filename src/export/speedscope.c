@@ -99,7 +99,7 @@ static bool put_line(struct writer *w, struct ss_sql_line *line, unsigned *nprof
 	return ok;
 }
 
-static void put_stack(struct ss_out *o, const struct ss_stacks *s, uint32_t at)
+static void put_stack(struct ss_out *o, const struct ss_stack_tree *s, uint32_t at)
 {
 	if (s->v.v[at].parent != SS_NONE) {
 		put_stack(o, s, s->v.v[at].parent);
@@ -110,7 +110,7 @@ static void put_stack(struct ss_out *o, const struct ss_stacks *s, uint32_t at)
 
 static bool put_stacks(struct writer *w)
 {
-	struct ss_stacks s;
+	struct ss_stack_tree s;
 	int64_t sum_ps = 0;
 	bool ok = ss_stacks_of(&s, w->x);
 	ss_out_lit(w->o, "\n{\"type\":\"sampled\",\"name\":\"self "
@@ -145,7 +145,7 @@ static bool put_stacks(struct writer *w)
 		ss_out_json_str(w->o, w->frames.keys[i]);
 		ss_out_char(w->o, '}');
 	}
-	ss_stacks_free(&s);
+	ss_stack_tree_free(&s);
 	return ok;
 }
 

@@ -18,7 +18,7 @@
 #include "base/vec.h"
 #include "model/attribution/host_kinds.h"
 #include "model/host/event_order.h"
-#include "model/ops/name_scope.h"
+#include "model/ops/stack_tree.h"
 #include "model/preprocess/load.h"
 #include "model/steps/meaning.h"
 #include "model/timeline/trace.h"
@@ -59,81 +59,17 @@ static const struct ss_param params[] = {
 	{ "tracks", "number,...", NULL, "Tracks of the timeline, by number: of a thread itself, of a device all its work" },
 };
 
-struct stack {
-	uint32_t parent, frame; /* of stacks, SS_NONE; of frames */
-	int64_t self_ps, time_ps;
-	uint64_t count;
-	uint32_t row;
-};
-
 struct stacks {
 	struct ss_model *m;
 	struct ss_result *out;
-	SS_VEC(struct stack) v; /* parents before what is inside of them */
-	struct ss_strmap frames;
-	struct ss_u64map children; /* parent << 32 | frame */
+	struct ss_stack_tree tree;
 	enum by by;
 	int64_t from_ps, to_ps;	   /* of the common origin, */
 	struct ss_clock_map clock; /* ... to which times of the host at hand go */
 	const struct ss_model_trace *mt; /* NULL: of one host, or without a stretch */
 	struct ss_str tracks;	   /* "": all */
 	uint32_t first_track;	   /* of the host at hand */
-	bool full;
 };
-
-/* The stack with one frame more. SS_NONE: memory is out. */
-static uint32_t push(struct stacks *s, uint32_t parent, struct ss_str name)
-{
-	struct ss_str text = name.n ? name : SS_STR("(no name)");
-	uint32_t f = ss_strmap_get(&s->frames, text);
-	if (f == SS_NONE)
-		f = ss_strmap_add(&s->frames, ss_intern_str(&s->out->texts, text));
-	if (f == SS_NONE)
-		return SS_NONE;
-	uint64_t key = (uint64_t)parent << 32 | f;
-	uint32_t at = ss_u64map_get(&s->children, key);
-	if (at != SS_NONE)
-		return at;
-	if (s->v.n >= STACKS_MOST && parent != SS_NONE) {
-		s->full = true;
-		return parent;
-	}
-	if (!ss_vec_push(&s->v, (struct stack){ .parent = parent, .frame = f, .row = SS_NONE }))
-		return SS_NONE;
-	return ss_u64map_add(&s->children, key, (uint32_t)s->v.n - 1);
-}
-
-/* ---- what an operation is below ---- */
-
-static struct ss_str stat_text(const struct ss_plane *p, const struct ss_line *l, uint32_t i, enum ss_stat which)
-{
-	struct ss_xstat s;
-	if (!ss_xplane_has(p->x, which))
-		return SS_STR("");
-	if (ss_xstats_find(ss_line_stats(p, l, i), which, &s) ||
-	    (l->ev.meta[i] < p->x->nevent_meta && ss_xstats_find(ss_xevent_meta_stats(p->x, l->ev.meta[i]), which, &s)))
-		return ss_xstat_str(&s);
-	return SS_STR("");
-}
-
-/* The program of a TPU core at a time: its last that began by then, if it goes on. SS_NONE: none. */
-static uint32_t program_at(const struct ss_line *modules, int64_t begin_ps)
-{
-	uint32_t lo = 0, hi = modules && modules->ev.sorted ? modules->ev.n : 0;
-	SS_BISECT(lo, hi, mid, modules->ev.begin_ps[mid] <= begin_ps);
-	return lo && ss_xevents_end_ps(&modules->ev, lo - 1) > begin_ps ? modules->ev.meta[lo - 1] : SS_NONE;
-}
-
-/* A frame for each part of a name scope. What is no scope, as an operator of PyTorch or an NVTX range ("a/b: c"), is one frame. */
-static uint32_t push_scopes(struct stacks *s, uint32_t at, struct ss_str scope, bool whole)
-{
-	if (whole)
-		return at == SS_NONE || !scope.n ? at : push(s, at, scope);
-	struct ss_str path = ss_scope_path(scope), part;
-	while (at != SS_NONE && ss_scope_next(&path, &part))
-		at = push(s, at, part);
-	return at;
-}
 
 struct line {
 	const struct ss_plane *p;
@@ -144,17 +80,17 @@ struct line {
 };
 
 /* The lines of the program's text, "file:line" each, the outermost call first. */
-static uint32_t push_source(struct stacks *s, uint32_t at, const struct line *w, uint32_t i)
+static uint32_t push_source(struct ss_stack_tree *t, uint32_t at, const struct line *w, uint32_t i)
 {
-	struct ss_str text = stat_text(w->p, w->l, i, SS_STAT_SOURCE_STACK);
+	struct ss_str text = ss_stack_text(w->p, w->l, i, SS_STAT_SOURCE_STACK);
 	if (!text.n)
-		text = stat_text(w->p, w->l, i, SS_STAT_SOURCE);
+		text = ss_stack_text(w->p, w->l, i, SS_STAT_SOURCE);
 	if (!text.n)
-		return push(s, at, SS_STR("(no source line)"));
+		return ss_stack_push(t, at, SS_STR("(no source line)"));
 	while (at != SS_NONE && text.n) {
 		size_t end = ss_str_chr(text, '\n');
 		struct ss_str call = ss_str_sub(text, 0, end == SS_NPOS ? text.n : end);
-		at = call.n ? push(s, at, call) : at;
+		at = call.n ? ss_stack_push(t, at, call) : at;
 		text = ss_str_sub(text, end == SS_NPOS ? text.n : end + 1, text.n);
 	}
 	return at;
@@ -163,20 +99,27 @@ static uint32_t push_source(struct stacks *s, uint32_t at, const struct line *w,
 /* That of the compiler; of an operation without, what its name tells. */
 static struct ss_str category_of(const struct line *w, uint32_t i)
 {
-	struct ss_str c = stat_text(w->p, w->l, i, SS_STAT_HLO_CATEGORY);
+	struct ss_str c = ss_stack_text(w->p, w->l, i, SS_STAT_HLO_CATEGORY);
 	return c.n ? c : ss_str_from(ss_meaning_name(ss_event_meaning(w->p, w->l->ev.meta[i])));
 }
 
-static uint32_t push_program(struct stacks *s, const struct line *w, uint32_t i, uint32_t program)
+/* The program of a TPU core at a time: its name, SS_NONE: none. */
+static uint32_t program_at(const struct ss_line *modules, int64_t begin_ps)
 {
-	struct ss_str name = w->p->kind == SS_PLANE_GPU ? stat_text(w->p, w->l, i, SS_STAT_HLO_MODULE)
-			     : program != SS_NONE	? ss_event_name(w->p, program)
-							: SS_STR("");
-	return name.n ? push(s, w->root, name) : w->root;
+	uint32_t at = modules && modules->ev.sorted ? ss_stack_running(modules, NULL, begin_ps) : SS_NONE;
+	return at == SS_NONE ? SS_NONE : modules->ev.meta[at];
+}
+
+static struct ss_str program_name(const struct line *w, uint32_t i, uint32_t program)
+{
+	return w->p->kind == SS_PLANE_GPU ? ss_stack_text(w->p, w->l, i, SS_STAT_HLO_MODULE)
+	       : program != SS_NONE	  ? ss_event_name(w->p, program)
+					  : SS_STR("");
 }
 
 static uint32_t stack_of_op(struct stacks *s, struct line *w, uint32_t i)
 {
+	struct ss_stack_tree *t = &s->tree;
 	bool gpu = w->p->kind == SS_PLANE_GPU;
 	uint32_t meta = w->l->ev.meta[i];
 	uint32_t program = gpu || s->by != BY_STACK ? SS_NONE : program_at(w->modules, w->l->ev.begin_ps[i]);
@@ -184,15 +127,12 @@ static uint32_t stack_of_op(struct stacks *s, struct line *w, uint32_t i)
 	uint32_t at = gpu ? SS_NONE : ss_u64map_get(&w->known, key);
 	if (at != SS_NONE)
 		return at;
-	if (s->by == BY_CATEGORY) {
-		at = push(s, w->root, category_of(w, i));
-	} else if (s->by == BY_SOURCE) {
-		at = push_source(s, w->root, w, i);
+	if (s->by == BY_STACK) {
+		at = ss_stack_of_op(t, w->root, program_name(w, i, program), w->p, w->l, i, w->whole);
 	} else {
-		at = push_program(s, w, i, program);
-		at = at == SS_NONE ? at : push_scopes(s, at, stat_text(w->p, w->l, i, SS_STAT_TF_OP), w->whole);
+		at = s->by == BY_CATEGORY ? ss_stack_push(t, w->root, category_of(w, i)) : push_source(t, w->root, w, i);
+		at = at == SS_NONE ? at : ss_stack_push(t, at, ss_event_label(w->p, meta));
 	}
-	at = at == SS_NONE ? at : push(s, at, ss_event_label(w->p, meta));
 	return gpu || at == SS_NONE ? at : ss_u64map_add(&w->known, key, at);
 }
 
@@ -225,6 +165,11 @@ static bool is_of_profiler(struct line *w, uint32_t meta)
 	return known;
 }
 
+static void take_away(struct ss_stack *around, int64_t inside_ps)
+{
+	around->self_ps = ss_safe_sum(around->self_ps, -inside_ps);
+}
+
 static bool add_events(struct stacks *s, struct line *w, const uint32_t *order, size_t n, struct open *open)
 {
 	const struct ss_xevents *ev = &w->l->ev;
@@ -245,17 +190,16 @@ static bool add_events(struct stacks *s, struct line *w, const uint32_t *order, 
 		if (!w->device && is_of_profiler(w, ev->meta[i])) {
 			profiler_end_ps = ss_xevents_end_ps(ev, i);
 			if (depth)
-				s->v.v[around].self_ps = ss_safe_sum(s->v.v[around].self_ps, -part_ps);
+				take_away(&s->tree.v.v[around], part_ps);
 			continue;
 		}
 		uint32_t at = w->device ? stack_of_op(s, w, i)
-					: push(s, depth ? around : w->root, ss_event_label(w->p, ev->meta[i]));
+					: ss_stack_push(&s->tree, depth ? around : w->root, ss_event_label(w->p, ev->meta[i]));
 		if (at == SS_NONE)
 			return false;
-		s->v.v[at].self_ps = ss_safe_sum(s->v.v[at].self_ps, part_ps);
-		s->v.v[at].count++;
+		ss_stack_count(&s->tree, at, part_ps);
 		if (depth)
-			s->v.v[around].self_ps = ss_safe_sum(s->v.v[around].self_ps, -part_ps);
+			take_away(&s->tree.v.v[around], part_ps);
 		open[depth++] = (struct open){ i, at };
 	}
 	return true;
@@ -346,9 +290,9 @@ static bool add_plane(struct stacks *s, const struct ss_host *h, struct ss_str h
 		if (!has_work(p, w.l) || !is_chosen(c, h, p, k) || !has_part(s, w.l))
 			continue;
 		w.modules = p->kind == SS_PLANE_TENSOR_CORE ? ss_plane_line(p, SS_STR("XLA Modules")) : NULL;
-		w.root = push(s, SS_NONE, name);
+		w.root = ss_stack_push(&s->tree, SS_NONE, name);
 		if (!device && w.root != SS_NONE)
-			w.root = push(s, w.root, w.l->display_name.n ? w.l->display_name : w.l->name);
+			w.root = ss_stack_push(&s->tree, w.root, w.l->display_name.n ? w.l->display_name : w.l->name);
 		ok = w.root != SS_NONE && add_line(s, &w);
 	}
 	return ok;
@@ -412,28 +356,37 @@ static int by_parent(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-static void sum_up(struct stacks *s)
+/* While rows are put: by stack, its time with all inside of it, and its row. */
+struct rows {
+	const struct ss_stack_tree *tree;
+	struct ss_table *t;
+	int64_t *time_ps;
+	uint32_t *row;
+};
+
+static void sum_up(struct rows *r)
 {
-	for (size_t i = s->v.n; i-- > 0;) {
-		struct stack *k = &s->v.v[i];
-		k->time_ps = ss_safe_sum(k->time_ps, k->self_ps);
-		if (k->parent != SS_NONE)
-			s->v.v[k->parent].time_ps = ss_safe_sum(s->v.v[k->parent].time_ps, k->time_ps);
+	const struct ss_stack *v = r->tree->v.v;
+	for (size_t i = r->tree->v.n; i-- > 0;) {
+		r->time_ps[i] = ss_safe_sum(r->time_ps[i], v[i].self_ps);
+		if (v[i].parent != SS_NONE)
+			r->time_ps[v[i].parent] = ss_safe_sum(r->time_ps[v[i].parent], r->time_ps[i]);
 	}
 }
 
-static void put_row(struct stacks *s, struct ss_table *t, uint32_t at, int64_t whole_ps)
+static void put_row(struct rows *r, uint32_t at, int64_t whole_ps)
 {
-	struct stack *k = &s->v.v[at];
-	k->row = (uint32_t)t->nrows;
+	const struct ss_stack *k = &r->tree->v.v[at];
+	struct ss_table *t = r->t;
+	r->row[at] = (uint32_t)t->nrows;
 	ss_table_row(t);
-	ss_set_i64(t, COL_PARENT, k->parent == SS_NONE ? -1 : (int64_t)s->v.v[k->parent].row);
-	ss_set_str(t, COL_NAME, s->frames.keys[k->frame]);
-	ss_set_i64(t, COL_TIME_PS, k->time_ps);
+	ss_set_i64(t, COL_PARENT, k->parent == SS_NONE ? -1 : (int64_t)r->row[k->parent]);
+	ss_set_str(t, COL_NAME, r->tree->frames.keys[k->frame]);
+	ss_set_i64(t, COL_TIME_PS, r->time_ps[at]);
 	ss_set_i64(t, COL_SELF_PS, k->self_ps);
 	ss_set_i64(t, COL_COUNT, (int64_t)k->count);
 	if (whole_ps > 0)
-		ss_set_f64(t, COL_SHARE, (double)k->time_ps / (double)whole_ps);
+		ss_set_f64(t, COL_SHARE, (double)r->time_ps[at] / (double)whole_ps);
 }
 
 /* Those inside of `at` begin there in the list; n: none. */
@@ -444,36 +397,48 @@ static size_t first_inside(const struct place *v, size_t n, uint32_t at)
 	return lo;
 }
 
-/* Each row is followed by what is inside of it. */
-static bool put_rows(struct stacks *s, struct ss_table *t)
+/* Each row is followed by what is inside of it. `v`: the stacks by_parent; `next` has room for as many. */
+static void put_in_order(struct rows *r, const struct place *v, size_t n, size_t *next)
 {
-	size_t n = s->v.n, depth = 0;
-	struct place *v = malloc((n + 1) * sizeof(*v));
-	size_t *next = malloc((n + 1) * sizeof(*next));
-	bool ok = v && next;
-	for (size_t i = 0; ok && i < n; i++)
-		v[i] = (struct place){ s->v.v[i].parent, (uint32_t)i, s->v.v[i].time_ps };
-	if (ok && n)
-		qsort(v, n, sizeof(*v), by_parent);
+	size_t depth = 0;
 	int64_t whole_ps = 0;
 	uint32_t parent = SS_NONE;
-	if (ok && n)
+	if (n)
 		next[depth++] = first_inside(v, n, SS_NONE);
-	while (ok && depth) {
+	while (depth) {
 		size_t at = next[depth - 1];
-		bool any = at < n && v[at].parent == parent && t->nrows < ROWS_MOST &&
+		bool any = at < n && v[at].parent == parent && r->t->nrows < ROWS_MOST &&
 			   (depth == 1 || v[at].time_ps >= whole_ps / LEAST);
 		if (!any) {
 			depth--;
-			parent = parent == SS_NONE ? SS_NONE : s->v.v[parent].parent;
+			parent = parent == SS_NONE ? SS_NONE : r->tree->v.v[parent].parent;
 			continue;
 		}
 		next[depth - 1]++;
 		whole_ps = depth == 1 ? v[at].time_ps : whole_ps;
-		put_row(s, t, v[at].stack, whole_ps);
+		put_row(r, v[at].stack, whole_ps);
 		parent = v[at].stack;
 		next[depth++] = first_inside(v, n, parent);
 	}
+}
+
+static bool put_rows(const struct ss_stack_tree *tree, struct ss_table *t)
+{
+	size_t n = tree->v.n;
+	struct rows r = { tree, t, calloc(n + 1, sizeof(*r.time_ps)), malloc((n + 1) * sizeof(*r.row)) };
+	struct place *v = malloc((n + 1) * sizeof(*v));
+	size_t *next = malloc((n + 1) * sizeof(*next));
+	bool ok = r.time_ps && r.row && v && next;
+	if (ok)
+		sum_up(&r);
+	for (size_t i = 0; ok && i < n; i++)
+		v[i] = (struct place){ tree->v.v[i].parent, (uint32_t)i, r.time_ps[i] };
+	if (ok && n)
+		qsort(v, n, sizeof(*v), by_parent);
+	if (ok)
+		put_in_order(&r, v, n, next);
+	free(r.time_ps);
+	free(r.row);
 	free(v);
 	free(next);
 	return ok;
@@ -508,24 +473,20 @@ static bool read_params(const struct ss_request *q, struct stacks *s, struct ss_
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	struct stacks s = { .m = q->model, .out = out, .from_ps = INT64_MIN, .to_ps = INT64_MAX };
+	struct stacks s = { .m = q->model, .out = out, .from_ps = INT64_MIN, .to_ps = INT64_MAX,
+			    .tree = { .texts = &out->texts, .most_depth = UINT32_MAX, .most = STACKS_MOST } };
 	struct ss_table *t = ss_result_table(out, "stacks", "Stacks", cols, SS_COUNT(cols));
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &s };
 	if (!read_params(q, &s, err))
 		return false;
 	bool ok = t || ss_fail_mem(err);
 	ok = ok && ss_tool_visit(q, out, &visit, err);
-	if (ok) {
-		sum_up(&s);
-		ok = put_rows(&s, t) || ss_fail_mem(err);
-	}
-	if (ok && s.full)
+	ok = ok && (put_rows(&s.tree, t) || ss_fail_mem(err));
+	if (ok && s.tree.cut)
 		ss_result_note(out, SS_WARNING,
 			       SS_STR("There are more than a million stacks: what is inside of further ones counts as the own "
 				      "time of the stack around them."));
-	ss_vec_free(&s.v);
-	ss_strmap_free(&s.frames);
-	ss_u64map_free(&s.children);
+	ss_stack_tree_free(&s.tree);
 	return ok;
 }
 
