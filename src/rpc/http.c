@@ -135,6 +135,23 @@ static bool names_one_host(struct MHD_Connection *c)
 	return n == 1;
 }
 
+static enum MHD_Result count_lengths(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+	unsigned *n = arg;
+	(void)kind;
+	(void)value;
+	*n += strcasecmp(key, "Content-Length") == 0 || strcasecmp(key, "Transfer-Encoding") == 0;
+	return MHD_YES;
+}
+
+/* Where a body ends is said once, or whoever stands between could see another request in it. */
+static bool ends_once(struct MHD_Connection *c)
+{
+	unsigned n = 0;
+	MHD_get_connection_values(c, MHD_HEADER_KIND, count_lengths, &n);
+	return n <= 1;
+}
+
 static struct ss_str header(struct MHD_Connection *c, const char *name)
 {
 	const char *v = MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
@@ -365,7 +382,8 @@ static bool add_headers(const struct ss_http *h, struct MHD_Response *m, struct 
 	 * answer.
 	 */
 	const char *csp = !r->type ? NULL : r->csp ? r->csp : h->config.csp;
-	return (!r->type || add(m, "Content-Type", r->type)) && add_cookie(h, m, call) &&
+	return (!r->type || add(m, "Content-Type", r->type)) && (!r->ends || add(m, "Connection", "close")) &&
+	       add_cookie(h, m, call) &&
 	       (!r->location || add(m, "Location", r->location)) &&
 	       (r->status != 401 || add(m, "WWW-Authenticate", "Bearer")) && add(m, "X-Content-Type-Options", "nosniff") &&
 	       add(m, "Cache-Control", "no-cache") && add(m, "Referrer-Policy", "no-referrer") &&
@@ -408,6 +426,12 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 	(void)version;
 	if (!call)
 		return MHD_NO;
+	if (!call->begun && !ends_once(c)) {
+		refuse(&reply, 400, SS_STR("{\"error\":{\"status\":400,\"text\":\"the request says its length more than "
+					    "once\"}}"));
+		reply.ends = true;
+		return queue(h, c, call, &reply);
+	}
 	if (!call->begun) {
 		call->begun = true;
 		return MHD_YES;	/* a body may follow */

@@ -52,6 +52,7 @@ struct ss_http_reply {
 	struct ss_str disposition;	/* Content-Disposition, "" for none */
 	const char *allow;		/* for status 405, or NULL */
 	const char *csp;		/* instead of the server's, or NULL */
+	bool ends;			/* the connection, too */
 	const char *location;		/* for a status that leads elsewhere, or NULL */
 	struct ss_str body;		/* whole */
 	void *owned;			/* freed after the reply, when not NULL: the body, if it is on the heap */

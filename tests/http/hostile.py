@@ -146,6 +146,7 @@ def links_within(c):
 
 
 def raw(server, data, wait=10):
+    """The begin of the answer."""
     with socket.create_connection(('127.0.0.1', server.port), wait) as s:
         s.sendall(data)
         s.settimeout(wait)
@@ -153,6 +154,20 @@ def raw(server, data, wait=10):
             return s.recv(200)
         except OSError:
             return b''
+
+
+def raw_answers(server, data, wait=30):
+    """All that comes until the server closes the connection."""
+    got = b''
+    with socket.create_connection(('127.0.0.1', server.port), wait) as s:
+        s.sendall(data)
+        s.settimeout(wait)
+        try:
+            while piece := s.recv(65536):
+                got += piece
+        except OSError:
+            pass
+    return got
 
 
 def host_headers(c):
@@ -172,6 +187,23 @@ def host_headers(c):
                 c.check(f'{lines}', got.split()[1:2] == [want], got[:60])
             got = raw(server, b'GET /runs HTTP/1.0\r\n\r\n')
             c.check('HTTP/1.0 without a host', got.split()[1:2] == [b'400'], got[:60])
+
+
+def ambiguous_lengths(c):
+    """Where a body ends is said once: what stands behind it would be another request for whoever counts otherwise."""
+    with tempfile.TemporaryDirectory() as top:
+        write(f'{top}/plugins/profile/mine/h.xplane.pb', profile('event'))
+        with c.serve(top) as server:
+            second = b'GET /runs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
+            for heads, body in (('Content-Length: 5\r\nTransfer-Encoding: chunked', b'8\r\nSELECT 1\r\n0\r\n\r\n'),
+                                ('Transfer-Encoding: chunked\r\nContent-Length: 8', b'8\r\nSELECT 1\r\n0\r\n\r\n'),
+                                ('Content-Length: 8\r\nContent-Length: 3', b'SELECT 1'), ('content-length: 3\r\nContent-Length: 8', b'SELECT 1'),
+                                ('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity', b'8\r\nSELECT 1\r\n0\r\n\r\n')):
+                got = raw_answers(server, f'POST /api/sql?run=mine HTTP/1.1\r\nHost: localhost\r\n{heads}\r\n\r\n'.encode() + body + second)
+                c.check(f'{heads!r}', got.split()[1:2] == [b'400'] and got.count(b'HTTP/1.1 ') == 1, got[:200])
+            for head, body in (('Content-Length: 8', b'SELECT 1'), ('Transfer-Encoding: chunked', b'8\r\nSELECT 1\r\n0\r\n\r\n')):
+                got = raw_answers(server, f'POST /api/sql?run=mine HTTP/1.1\r\nHost: localhost\r\n{head}\r\n\r\n'.encode() + body + second)
+                c.check(f'{head!r}', got.count(b'HTTP/1.1 200') == 2, got[:200])
 
 
 def capture_requests(c):
@@ -371,7 +403,7 @@ def main():
     ap.add_argument('--only', help='one part, by its name')
     args = ap.parse_args()
     c = Checks(os.path.abspath(args.bin))
-    for part in (links_within, host_headers, capture_requests, swapped_links, slow_requests, expensive_questions,
+    for part in (links_within, host_headers, ambiguous_lengths, capture_requests, swapped_links, slow_requests, expensive_questions,
                  changed_while_compared):
         if args.only and part.__name__ != args.only:
             continue
