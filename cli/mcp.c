@@ -75,6 +75,17 @@ static bool is_json(struct ss_str line)
 	return !r.bad && r.done;
 }
 
+/* Can the answer repeat it? The reader takes more than JSON has: NaN, control characters, bytes that are no UTF-8. */
+static bool is_id(const struct ss_jtok *value, struct ss_str text)
+{
+	if (value->kind == SS_J_NUMBER)
+		return strchr("0123456789", text.p[text.n > 1 && *text.p == '-']);
+	for (size_t i = 0; i < text.n; i++)
+		if ((unsigned char)text.p[i] < 0x20)
+			return false;
+	return value->kind == SS_J_STRING && ss_utf8_valid(text);
+}
+
 static bool read_message(struct ss_str line, struct message *m)
 {
 	struct ss_jsonr r = ss_jsonr_of(line);
@@ -93,7 +104,7 @@ static bool read_message(struct ss_str line, struct message *m)
 			m->params = value.kind == SS_J_OBJECT ? text : SS_STR("");
 		else if (ss_jtok_is(&key, "id")) {
 			m->id = text;
-			good = value.kind == SS_J_STRING || value.kind == SS_J_NUMBER;
+			good = is_id(&value, text);
 		}
 	}
 	return good && version;

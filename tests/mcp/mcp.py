@@ -169,7 +169,10 @@ def refused(s):
     bad = [('{', -32700), ('', None), ('nonsense', -32700), ('\xff\xfe', -32700), ('[]', -32600), ('5', -32600), ('{}', -32600), ('{"id":1,"method":"ping"}', -32600),
            ('{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600), ('{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}', -32600), ('{"jsonrpc":"2.0","id":1}{}', -32700),
            ('{"jsonrpc":"2.0","id":7,"method":5}', None), ('[' * 100000, -32700), ('{"a":' * 600 + '1' + '}' * 600, -32700), ('"' + 'x' * (2 << 20) + '"', -32700),
-           ('{"jsonrpc":"2.0","id":1,"method":"' + 'x' * 500000 + '"}', -32601)]
+           ('{"jsonrpc":"2.0","id":1,"method":"' + 'x' * 500000 + '"}', -32601),
+           # What the answer could not repeat: it would be no JSON.
+           ('{"jsonrpc":"2.0","id":"\x1b[2J","method":"ping"}', -32600), ('{"jsonrpc":"2.0","id":"\xff\xfe","method":"ping"}', -32600), ('{"jsonrpc":"2.0","id":-inf,"method":"ping"}', -32600),
+           ('{"jsonrpc":"2.0","id":NaN,"method":"ping"}', -32600), ('{"jsonrpc":"2.0","id":"\\u001b\xc3\xa4","method":"x"}', -32601), ('{"jsonrpc":"2.0","id":-1.5e3,"method":"x"}', -32601)]
     for line, code in bad:
         if code is None:
             s.p.stdin.write(line.encode('latin1') + b'\n')
