@@ -354,19 +354,19 @@ static void *build_host(void *owner, struct ss_err *err)
 	return NULL;
 }
 
-static const struct ss_duty *host_duty(struct ss_host *h, struct ss_err *err)
+const struct ss_duty *ss_host_duty(struct ss_host *h, struct ss_err *err)
 {
 	return ss_part_get(&h->parts[SS_HOST_DUTY], build_host, free, h, err);
 }
 
 static bool read_host(struct ss_host *h, struct ss_err *err)
 {
-	return host_duty(h, err) != NULL;
+	return ss_host_duty(h, err) != NULL;
 }
 
 static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	const struct ss_duty *one = host_duty(h, err);
+	const struct ss_duty *one = ss_host_duty(h, err);
 	struct ss_duty *all = data;
 	(void)i;
 	if (!one)

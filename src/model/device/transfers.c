@@ -148,6 +148,55 @@ enum ss_transfer_source ss_transfer_source(struct ss_str expression, uint64_t ta
 	return SS_SOURCE_NONE;
 }
 
+/* ---- of one host ---- */
+
+static void release_host(void *data)
+{
+	struct ss_host_transfers *t = data;
+	ss_arena_release(&t->arena);
+	free(t);
+}
+
+static bool add_core(struct ss_host_transfers *t, const struct ss_plane *core, struct ss_err *err)
+{
+	struct ss_core_transfers c = { .core_id = (uint32_t)core->id };
+	/* Planes of one number: the first counts. */
+	for (size_t i = 0; i < t->n; i++)
+		if (t->cores[i].core_id == c.core_id)
+			return true;
+	if (!transfers_read(core, &t->arena, &c.v, &c.n, err))
+		return false;
+	if (c.n)
+		t->cores[t->n++] = c;
+	return true;
+}
+
+static void *build_host(void *owner, struct ss_err *err)
+{
+	struct ss_host *h = owner;
+	if (!ss_host_load(h, err))
+		return NULL;
+	struct ss_host_transfers *t = calloc(1, sizeof(*t));
+	if (!t) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	t->cores = SS_NEW_N(&t->arena, struct ss_core_transfers, (size_t)h->nplanes + 1);
+	bool ok = t->cores || ss_fail_mem(err);
+	for (uint32_t k = 0; ok && k < h->nplanes; k++)
+		if (h->planes[k].kind == SS_PLANE_TENSOR_CORE)
+			ok = add_core(t, &h->planes[k], err);
+	if (ok)
+		return t;
+	release_host(t);
+	return NULL;
+}
+
+const struct ss_host_transfers *ss_host_transfers(struct ss_host *h, struct ss_err *err)
+{
+	return ss_part_get(&h->parts[SS_HOST_SENT], build_host, release_host, h, err);
+}
+
 /* ---- of all hosts ---- */
 
 struct all {
@@ -158,36 +207,28 @@ struct all {
 
 static bool read_host(struct ss_host *h, struct ss_err *err)
 {
-	return ss_host_load(h, err);
-}
-
-static bool take_core(struct all *all, size_t host, const struct ss_plane *core, struct ss_err *err)
-{
-	struct ss_core_transfers c = { .core_id = (uint32_t)host * 1000 + (uint32_t)core->id };
-	/* Planes of one number: the first counts. */
-	for (size_t i = all->out.n; i-- > 0 && all->out.cores[i].core_id / 1000 == host;)
-		if (all->out.cores[i].core_id == c.core_id)
-			return true;
-	if (!transfers_read(core, &all->intern.arena, &c.v, &c.n, err))
-		return false;
-	for (size_t i = 0; i < c.n; i++) {
-		c.v[i].name = ss_intern_str(&all->intern, c.v[i].name);
-		c.v[i].expression = ss_intern_str(&all->intern, c.v[i].expression);
-	}
-	if (all->intern.no_memory || !ss_grow((void **)&all->out.cores, &all->cap, all->out.n + 1, sizeof(c)))
-		return ss_fail_mem(err);
-	if (c.n)
-		all->out.cores[all->out.n++] = c;
-	return true;
+	return ss_host_transfers(h, err) != NULL;
 }
 
 static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	bool ok = ss_host_load(h, err);
-	for (uint32_t k = 0; ok && k < h->nplanes; k++)
-		if (h->planes[k].kind == SS_PLANE_TENSOR_CORE)
-			ok = take_core(data, i, &h->planes[k], err);
-	return ok;
+	struct all *all = data;
+	const struct ss_host_transfers *t = ss_host_transfers(h, err);
+	if (!t)
+		return false;
+	if (!ss_grow((void **)&all->out.cores, &all->cap, all->out.n + t->n, sizeof(*all->out.cores)))
+		return ss_fail_mem(err);
+	for (size_t k = 0; k < t->n; k++) {
+		struct ss_core_transfers *c = &all->out.cores[all->out.n++];
+		*c = t->cores[k];
+		c->core_id += (uint32_t)i * 1000;
+		c->v = ss_intern_copy(&all->intern, c->v, c->n, sizeof(*c->v));
+		for (size_t e = 0; c->v && e < c->n; e++) {
+			c->v[e].name = ss_intern_str(&all->intern, c->v[e].name);
+			c->v[e].expression = ss_intern_str(&all->intern, c->v[e].expression);
+		}
+	}
+	return !all->intern.no_memory || ss_fail_mem(err);
 }
 
 static int by_core_id(const void *a, const void *b)

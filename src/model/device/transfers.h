@@ -8,6 +8,7 @@
 #define SS_MODEL_DEVICE_TRANSFERS_H
 
 #include "base/str.h"
+#include "base/arena.h"
 #include "model/model.h"
 
 enum ss_transfer_kind { SS_SEND, SS_SEND_DONE, SS_RECV, SS_RECV_DONE };
@@ -21,7 +22,7 @@ struct ss_transfer {
 	struct ss_str expression;
 };
 
-/* Of one core in a model, numbered as in steps.h. */
+/* Of one core, numbered as in steps.h: in a model with the host's part, of one host without. */
 struct ss_core_transfers {
 	uint32_t core_id;
 	struct ss_transfer *v;
@@ -33,6 +34,14 @@ struct ss_all_transfers {
 	size_t n;
 };
 
+/* Of the TensorCores of one host (SS_HOST_SENT), in the order of their planes. */
+struct ss_host_transfers {
+	struct ss_core_transfers *cores;
+	size_t n;
+	struct ss_arena arena;
+};
+
+const struct ss_host_transfers *ss_host_transfers(struct ss_host *h, struct ss_err *err);
 /* Of all TensorCores (SS_MODEL_TRANSFERS). */
 const struct ss_all_transfers *ss_model_transfers(struct ss_model *m, struct ss_err *err);
 

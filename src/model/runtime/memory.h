@@ -106,6 +106,14 @@ struct ss_memory_peak {
 	uint64_t op_bytes;
 };
 
+/* Of one host. */
+struct ss_host_memory_peak {
+	struct ss_memory_peak peak;
+	double used_frac;	/* 0: no device's allocator was recorded */
+	struct ss_arena arena;
+};
+
+const struct ss_host_memory_peak *ss_host_memory_peak(struct ss_host *h, struct ss_err *err);
 const struct ss_memory_peak *ss_model_memory_peak(struct ss_model *m, struct ss_err *err);
 
 /*

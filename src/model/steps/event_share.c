@@ -15,16 +15,6 @@
 
 #define NEEDLE "barrier-cores"
 
-struct pass {
-	struct ss_event_shares out; /* first: what the getter returns points here */
-	struct ss_intern intern;
-	SS_VEC(struct ss_event_share) all;
-	SS_VEC(struct ss_host_share) hosts;
-	/* Of the host in progress: its shares are those from here on. */
-	size_t first;
-	SS_VEC(struct step { int64_t id; uint64_t dur_ps; }) steps;
-};
-
 static const struct ss_core_step *find_step(const struct ss_tpu_core *core, int64_t id)
 {
 	size_t lo = 0, hi = core->nsteps;
@@ -32,31 +22,25 @@ static const struct ss_core_step *find_step(const struct ss_tpu_core *core, int6
 	return lo < core->nsteps && core->steps[lo].group == id ? &core->steps[lo] : NULL;
 }
 
-/* Shares of one core, by step: sums of what single events take. */
-struct core_sums {
-	struct ss_u64map by_step; /* to all */
+struct waits {
+	struct ss_host_barriers out; /* first: what the getter returns points here */
+	SS_VEC(struct ss_barrier_wait) all;
+	struct ss_u64map by_step;    /* to all, of one core: sums of what single events take */
 };
 
-static bool add_event(struct pass *p, struct core_sums *sums, uint32_t host, const struct ss_tpu_core *core, int64_t id,
-		      uint64_t dur_ps)
+static bool add_event(struct waits *w, const struct ss_tpu_core *core, int64_t id, uint64_t dur_ps)
 {
 	const struct ss_core_step *step = find_step(core, id);
 	if (!step || !step->dur_ps)
 		return true;
-	uint32_t i = ss_u64map_add(&sums->by_step, (uint64_t)id, (uint32_t)p->all.n);
-	if (i == SS_NONE)
+	uint32_t i = ss_u64map_add(&w->by_step, (uint64_t)id, (uint32_t)w->all.n);
+	if (i == SS_NONE || (i == w->all.n && !ss_vec_push(&w->all, ((struct ss_barrier_wait){ id, step->dur_ps, 0 }))))
 		return false;
-	if (i == p->all.n) {
-		struct ss_event_share s = { host, id, 0 };
-		if (!ss_vec_push(&p->all, s) || !ss_vec_push(&p->steps, ((struct step){ id, step->dur_ps })))
-			return false;
-	}
-	p->all.v[i].share_frac += ss_quirk_float((double)dur_ps / (double)step->dur_ps);
+	w->all.v[i].share_frac += ss_quirk_float((double)dur_ps / (double)step->dur_ps);
 	return true;
 }
 
-static bool take_line(struct pass *p, struct core_sums *sums, uint32_t host, const struct ss_tpu_core *core,
-		      const struct ss_line *l, const bool *wanted)
+static bool read_line(struct waits *w, const struct ss_tpu_core *core, const struct ss_line *l, const bool *wanted)
 {
 	const struct ss_plane *plane = core->plane;
 	struct ss_xstat s;
@@ -68,27 +52,64 @@ static bool take_line(struct pass *p, struct core_sums *sums, uint32_t host, con
 		if (!ss_xstats_find(ss_line_stats(plane, l, i), SS_STAT_DEVICE_DURATION_PS, &s))
 			continue;
 		uint64_t dur_ps = ss_xstat_uint(&s);
-		if (dur_ps && dur_ps != NO_WAIT_PS && !add_event(p, sums, host, core, group, dur_ps))
+		if (dur_ps && dur_ps != NO_WAIT_PS && !add_event(w, core, group, dur_ps))
 			return false;
 	}
 	return true;
 }
 
-static bool take_core(struct pass *p, uint32_t host, const struct ss_tpu_core *core, struct ss_str needle)
+static bool read_core(struct waits *w, const struct ss_tpu_core *core, struct ss_str needle)
 {
 	const struct ss_xplane *x = core->plane->x;
-	struct core_sums sums = { 0 };
 	bool *wanted = calloc((size_t)x->nevent_meta + 1, sizeof(*wanted)), any = false, ok = wanted != NULL;
 	for (uint32_t i = 0; ok && i < x->nevent_meta; i++) {
 		wanted[i] = ss_str_contains(x->event_meta[i].name, needle);
 		any = any || wanted[i];
 	}
 	for (uint32_t i = 0; ok && any && i < core->plane->nlines; i++)
-		ok = !core->plane->lines[i].src || take_line(p, &sums, host, core, &core->plane->lines[i], wanted);
-	ss_u64map_free(&sums.by_step);
+		ok = !core->plane->lines[i].src || read_line(w, core, &core->plane->lines[i], wanted);
+	ss_u64map_free(&w->by_step);
 	free(wanted);
 	return ok;
 }
+
+static void release_host(void *data)
+{
+	struct waits *w = data;
+	ss_vec_free(&w->all);
+	free(w);
+}
+
+static void *build_host(void *owner, struct ss_err *err)
+{
+	const struct ss_host_ops *ops = ss_host_ops(owner, err);
+	struct waits *w = ops ? calloc(1, sizeof(*w)) : NULL;
+	bool ok = w || (ops && ss_fail_mem(err));
+	for (size_t k = 0; ok && k < ops->ncores; k++)
+		ok = read_core(w, &ops->cores[k], SS_STR(NEEDLE)) || ss_fail_mem(err);
+	if (ok)
+		w->out = (struct ss_host_barriers){ w->all.v, w->all.n };
+	else if (w)
+		release_host(w);
+	return ok ? w : NULL;
+}
+
+const struct ss_host_barriers *ss_host_barriers(struct ss_host *h, struct ss_err *err)
+{
+	return ss_part_get(&h->parts[SS_HOST_BARRIERS], build_host, release_host, h, err);
+}
+
+/* ---- all hosts ---- */
+
+struct pass {
+	struct ss_event_shares out; /* first: what the getter returns points here */
+	struct ss_intern intern;
+	SS_VEC(struct ss_event_share) all;
+	SS_VEC(struct ss_host_share) hosts;
+	/* Of the host in progress: its shares are those from here on. */
+	size_t first;
+	SS_VEC(struct step { int64_t id; uint64_t dur_ps; }) steps;
+};
 
 static int by_id(const void *a, const void *b)
 {
@@ -199,18 +220,22 @@ static bool find_stragglers(struct pass *p)
 
 static bool read_host(struct ss_host *h, struct ss_err *err)
 {
-	return ss_host_ops(h, err) != NULL;
+	return ss_host_barriers(h, err) != NULL;
 }
 
 static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct pass *p = data;
-	const struct ss_host_ops *ops = ss_host_ops(h, err);
-	bool ok = ops != NULL;
+	const struct ss_host_barriers *b = ss_host_barriers(h, err);
+	bool ok = b != NULL;
 	p->first = p->all.n;
 	p->steps.n = 0;
-	for (size_t k = 0; ok && k < ops->ncores; k++)
-		ok = take_core(p, (uint32_t)i, &ops->cores[k], SS_STR(NEEDLE)) || ss_fail_mem(err);
+	for (size_t k = 0; ok && k < b->n; k++) {
+		const struct ss_barrier_wait *w = &b->v[k];
+		ok = (ss_vec_push(&p->all, ((struct ss_event_share){ (uint32_t)i, w->step, w->share_frac })) &&
+		      ss_vec_push(&p->steps, ((struct step){ w->step, w->step_ps }))) ||
+		     ss_fail_mem(err);
+	}
 	return ok && ((add_host(p, ss_intern_str(&p->intern, ss_host_hostname(h))) && !p->intern.no_memory) || ss_fail_mem(err));
 }
 

@@ -38,7 +38,20 @@ struct ss_event_shares {
 	double mean_frac;	/* over all cores and steps */
 };
 
-/* Events whose name contains "barrier-cores" (SS_MODEL_BARRIERS). */
+/* One core in one step, of one host. */
+struct ss_barrier_wait {
+	int64_t step;
+	uint64_t step_ps;	/* the step's length */
+	double share_frac;
+};
+
+struct ss_host_barriers {
+	struct ss_barrier_wait *v;	/* core by core */
+	size_t n;
+};
+
+/* Events of one host whose name contains "barrier-cores" (SS_HOST_BARRIERS), and of all of them (SS_MODEL_BARRIERS). */
+const struct ss_host_barriers *ss_host_barriers(struct ss_host *h, struct ss_err *err);
 const struct ss_event_shares *ss_model_barriers(struct ss_model *m, struct ss_err *err);
 
 #endif
