@@ -139,7 +139,8 @@ static bool unite(struct cli_parts *p, struct ss_err *err)
 		for (size_t k = 0; ok && k < p->shards.v[i].v.n; k++) {
 			const struct ss_part_host *h = &p->shards.v[i].v.v[k];
 			struct owner *o = &by_index[h->index];
-			if (o->host && (o->host->digest != h->digest || !ss_str_eq(o->host->packed, h->packed)))
+			if (o->host && (o->host->digest != h->digest || !ss_str_eq(o->host->packed, h->packed) ||
+					!ss_str_eq(o->host->facts.bytes, h->facts.bytes)))
 				ok = ss_fail(err, SS_EINVAL,
 					     "host '" SS_FMT "' is in '" SS_FMT "' and, of another recording, in '" SS_FMT "'",
 					     SS_ARG(first->hosts[h->index]), SS_ARG(p->paths.v[o->shard]), SS_ARG(p->paths.v[i]));

@@ -1,12 +1,12 @@
 /*
- * parts.h - parts of a run on disk (model/cluster/part.h): reading all of a directory, writing one
+ * parts.h - parts of a run on disk (model/reduced/part.h): reading all of a directory, writing one
  * whole or not at all.
  */
 #ifndef SS_CLI_PARTS_H
 #define SS_CLI_PARTS_H
 
 #include "base/vec.h"
-#include "model/cluster/part.h"
+#include "model/reduced/part.h"
 
 #define CLI_PART_SUFFIX ".ssp"
 #define CLI_MERGED_NAME "merged" CLI_PART_SUFFIX

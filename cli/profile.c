@@ -66,6 +66,8 @@ static bool open_parts(struct cli_profile *p, const char *path, struct ss_err *e
 		return ss_fail(err, SS_ENOTFOUND, "%zu of %llu parts are missing in '%s': 'stepscope merge' names them",
 			       p->parts->lost.n, (unsigned long long)p->parts->count, path);
 	p->parts_run.name = p->parts->all.run;
+	for (size_t i = 0; i < p->parts->all.v.n; i++)
+		p->parts_run.bytes += p->parts->all.v.v[i].file_bytes;
 	p->run = &p->parts_run;
 	return cli_parts_whole(p->parts, err);
 }
@@ -267,7 +269,7 @@ bool cli_profile_list(struct cli_profile *p, const char *host, struct ss_err *er
 {
 	struct ss_selection *sel = &p->hosts_asked;
 	if (p->parts)
-		return ss_fail(err, SS_EINVAL, "parts hold no operations: give the profiles themselves");
+		return ss_fail(err, SS_EINVAL, "parts hold no events: give the profiles themselves");
 	if (!whole_session(p, NULL, err))
 		return false;
 	if (!ss_run_select(p->run, NULL, ss_str_from(host ? host : ""), true, &p->arena, sel, err))
@@ -282,14 +284,25 @@ bool cli_profile_select(struct cli_profile *p, struct ss_err *err)
 	       are_whole(p, &p->hosts_asked, NULL, err);
 }
 
+/* Names those that can be answered. */
+static bool refuse_parts(const struct ss_tool *tool, struct ss_err *err)
+{
+	struct ss_buf names = { 0 };
+	for (size_t i = 0; ss_tools[i]; i++)
+		if (ss_tools[i]->flags & SS_TOOL_OF_PARTS)
+			ss_buf_printf(&names, "%s%s", names.n ? ", " : "", ss_tools[i]->name);
+	ss_fail(err, SS_EINVAL,
+		"%s needs the profiles themselves, for parts hold no events: 'stepscope tool %s LOGDIR' answers it. Parts answer "
+		SS_FMT,
+		tool->name, tool->name, SS_ARG(ss_buf_get(&names)));
+	ss_buf_free(&names);
+	return false;
+}
+
 static bool answer_parts(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err)
 {
-	if (!(tool->flags & SS_TOOL_SESSION))
-		return ss_fail(err, SS_EINVAL,
-			       "%s needs the profiles themselves: parts hold steps, times of operations, collectives, launches and "
-			       "waits of hosts, for host_steps, stragglers, exposed_communication, collectives, critical_path and "
-			       "what_if",
-			       tool->name);
+	if (!(tool->flags & SS_TOOL_OF_PARTS))
+		return refuse_parts(tool, err);
 	if (host && *host && strcmp(host, SS_ALL_HOSTS) != 0)
 		return ss_fail(err, SS_EINVAL, "parts answer for all hosts together");
 	p->hosts_asked.name = p->parts->all.label;

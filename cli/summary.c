@@ -447,33 +447,9 @@ static bool summarize_file(struct cli_profile *p, const struct ss_tool *tool, co
 	return ok;
 }
 
-/* Parts hold what the tools over hosts need: what each of them concludes. */
-static bool summarize_parts(struct cli_profile *p, const char *colour, struct ss_err *err)
-{
-	struct ss_text_style style = cli_style(colour);
-	struct cli_sink sink;
-	bool ok = cli_sink_open(&sink, NULL, err), any = false;
-	for (size_t i = 0; ok && ss_tools[i]; i++) {
-		struct ss_tool_request ask = { .tool = ss_tools[i], .model = &p->model };
-		if (!(ask.tool->flags & SS_TOOL_SESSION))
-			continue;
-		ok = (any || cli_profile_open_for(p, ask.tool, NULL, err)) && ss_tool_request_run(&ask, err);
-		if (ok) {
-			ss_emit_text_notes(&sink.out, ask.result.notes, any ? 0 : ask.result.nnotes, &style);
-			heading(&sink.out, &style, ask.tool->title);
-			ss_emit_text_conclusion(&sink.out, &ask.result.conclusion, &style);
-		}
-		any = true;
-		ss_tool_request_release(&ask);
-	}
-	return cli_sink_close(&sink, ok, err) && ok;
-}
-
 static bool summarize_run(struct cli_profile *p, const char *path, const char *host, const char *colour, struct ss_err *err)
 {
 	const struct ss_tool *tool = p->parts ? NULL : tool_of_files(p->run);
-	if (p->parts)
-		return summarize_parts(p, colour, err);
 	if (tool)
 		return cli_profile_open_for(p, tool, host, err) && summarize_file(p, tool, path, colour, err);
 	return cli_profile_open_for(p, ss_tool_find(SS_STR("overview_page")), host, err) && summarize(p, path, colour, err);

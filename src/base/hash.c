@@ -48,3 +48,21 @@ uint64_t ss_str_hash(struct ss_str a)
 	}
 	return ss_hash_fold(v ^ ss_hash_seeds[1], w ^ h);
 }
+
+uint64_t ss_str_digest(struct ss_str bytes)
+{
+	uint64_t h = UINT64_C(0x9e3779b97f4a7c15) ^ bytes.n;
+	size_t i = 0;
+	for (; i + 8 <= bytes.n; i += 8) {
+		uint64_t w = 0;
+		for (unsigned k = 0; k < 8; k++)
+			w |= (uint64_t)(uint8_t)bytes.p[i + k] << 8 * k;
+		h = (h ^ w) * UINT64_C(0xff51afd7ed558ccd);
+		h ^= h >> 32;
+	}
+	for (; i < bytes.n; i++) {
+		h = (h ^ (uint8_t)bytes.p[i]) * UINT64_C(0xc4ceb9fe1a85ec53);
+		h ^= h >> 29;
+	}
+	return h;
+}

@@ -63,9 +63,16 @@ struct wish {
 	const struct ss_fold *fold;
 };
 
+static bool is_unvisited(const struct ss_model *m, const struct ss_fold *f)
+{
+	return f->unvisited && m->opener.open;
+}
+
 static void *build(void *owner, struct ss_err *err)
 {
 	const struct wish *w = owner;
+	if (is_unvisited(w->m, w->fold))
+		return w->fold->unvisited(w->m, err);
 	struct gathering j = { .v = { { w->fold, NULL } }, .n = 1 };
 	return run(&j, w->m, err) ? j.v[0].data : NULL;
 }
@@ -84,7 +91,7 @@ bool ss_model_gather_folds(struct ss_model *m, const struct ss_fold *const *fold
 	/* Who comes second finds what the first has gathered. */
 	pthread_mutex_lock(&m->gathering);
 	for (size_t i = 0; i < n && i < SS_MAX_FOLDS; i++)
-		if (!ss_part_is_built(&m->parts[folds[i]->part]))
+		if (!is_unvisited(m, folds[i]) && !ss_part_is_built(&m->parts[folds[i]->part]))
 			j.v[j.n++].fold = folds[i];
 	bool ok = !j.n || run(&j, m, err);
 	for (size_t k = 0; ok && k < j.n; k++)

@@ -26,6 +26,8 @@ struct ss_fold {
 	bool (*take)(void *data, size_t i, struct ss_host *h, struct ss_err *err);
 	bool (*end)(void *data, struct ss_err *err); /* NULL: nothing is left to do */
 	ss_release_fn *release;
+	/* Makes it of a model whose opener has what it takes, without a visit. NULL: a visit is needed always. */
+	void *(*unvisited)(struct ss_model *m, struct ss_err *err);
 };
 
 /* The part, made now if it was not; NULL on failure. */

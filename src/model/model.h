@@ -30,12 +30,21 @@ enum ss_model_part {
 	SS_MODEL_PART_COUNT
 };
 
+/* Where the hosts of a visited model come from if not from their files: reduced/part.h. */
+struct ss_host_opener {
+	/* Host i of those that the model was made of; `why` as in ss_host_open_among. NULL: the files are opened. */
+	bool (*open)(const void *arg, size_t i, const char *path, struct ss_host *h, struct ss_err *why, struct ss_err *err);
+	const void *arg;
+	struct ss_str *skeletons; /* of all of them: cluster/skeleton.h; freed with the model */
+};
+
 struct ss_model {
 	struct ss_host **hosts;	/* by name ascending, whatever order was asked for */
 	size_t nhosts;
 	bool visited;		/* the hosts are not open */
 	bool aligned;		/* times of its timeline and events are on the common clock: cluster/aligned.h */
 	struct ss_host *known;	/* then: what `hosts` points to */
+	struct ss_host_opener opener;
 	pthread_mutex_t lock;	/* then: guards what visits add to it */
 	pthread_mutex_t gathering; /* fold.h */
 	struct ss_part parts[SS_MODEL_PART_COUNT];

@@ -43,7 +43,7 @@ static bool admit(struct tour *t, size_t *i, uint64_t *bytes)
 	bool any = t->next < t->m->nhosts && !t->failed;
 	if (any) {
 		*i = t->next++;
-		*bytes = t->m->hosts[*i]->source.file_bytes;
+		*bytes = t->m->opener.open ? 0 : t->m->hosts[*i]->source.file_bytes;
 		while (!t->failed && (t->admitted != *i || (t->open_bytes && t->open_bytes + *bytes > OPEN_BYTES)))
 			pthread_cond_wait(&t->moved, &t->lock);
 		t->admitted++;
@@ -112,12 +112,20 @@ static bool describe(struct ss_model *m, struct ss_host *to, const struct ss_hos
 	return ok || ss_fail_mem(err);
 }
 
+static bool open_host(const struct ss_model *m, struct ss_host *h, const struct ss_host *known, struct ss_err *why,
+		      struct ss_err *err)
+{
+	if (m->opener.open)
+		return m->opener.open(m->opener.arg, (size_t)(known - m->known), known->x.path.p, h, why, err);
+	return ss_host_open_among(h, known->source.top, known->x.path.p, why, err);
+}
+
 static bool visit_host(struct tour *t, size_t i, uint64_t bytes, struct ss_err *err)
 {
 	struct ss_host h, *known = t->m->hosts[i];
 	const struct ss_visit *v = t->v;
 	struct ss_err why;
-	if (!ss_host_open_among(&h, known->source.top, known->x.path.p, &why, err))
+	if (!open_host(t->m, &h, known, &why, err))
 		return false;
 	/* The other cores have hosts of their own, unless this one is alone. */
 	h.threads = bytes > OPEN_BYTES ? 0 : 1;

@@ -242,7 +242,7 @@ bool ss_tool_answer(struct ss_tool_request *a, struct ss_out *o, struct ss_err *
 const char *ss_request_file_kind(const struct ss_tool *t, const struct ss_run *run)
 {
 	const char *answers = ss_legacy_answers(t);
-	if (t->flags & SS_TOOL_SESSION && !run->nhosts && ss_run_has(run, SS_KIND_FILE_PART))
+	if (t->flags & SS_TOOL_OF_PARTS && !run->nhosts && ss_run_has(run, SS_KIND_FILE_PART))
 		return SS_KIND_FILE_PART;
 	return answers && ss_run_has(run, answers) ? answers : ss_legacy_files(t);
 }

@@ -12,7 +12,7 @@
 #include "model/host/host.h"
 
 #include "base/heap.h"
-#include "model/cluster/part.h"
+#include "model/reduced/part.h"
 #include "store/kinds.h"
 
 #include <pthread.h>

@@ -22,7 +22,7 @@ enum ss_place {
 #define SS_KIND_FILE_END_TO_END "end_to_end"
 #define SS_KIND_FILE_SNAPSHOT "memory_snapshot"
 
-/* What 'stepscope merge' makes: tools over many hosts answer from it (model/cluster/part.h). */
+/* What 'stepscope merge' makes: tools over many hosts answer from it (model/reduced/part.h). */
 #define SS_KIND_FILE_PART "part"
 
 /*

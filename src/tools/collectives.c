@@ -366,7 +366,7 @@ const struct ss_tool ss_tool_collectives = {
 	.summary = "Collectives over all hosts: who came last, waiting, transfer, rates; and how "
 		   "the hosts' clocks differ",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
 	.facts = SS_FACTS_CLUSTER,
 	.run = run,
 	.conclude = conclude,

@@ -235,7 +235,7 @@ const struct ss_tool ss_tool_exposed_communication = {
 	.summary = "Where each device's steps went: compute, waiting for late hosts, transfers, "
 		   "copies, idle and why",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
 	.facts = SS_FACTS_CLUSTER,
 	.run = run,
 	.conclude = conclude,

@@ -238,7 +238,7 @@ const struct ss_tool ss_tool_kernel_stats = {
 	.summary = "GPU kernels by time, with registers, shared memory, occupancy and use of "
 		   "tensor cores",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONE_TABLE | SS_TOOL_VISITS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONE_TABLE | SS_TOOL_VISITS | SS_TOOL_OF_PARTS,
 	.facts = SS_FACTS_OPS,
 	.present = present,
 	.run = run,

@@ -32,6 +32,8 @@ enum ss_tool_flags {
 	SS_TOOL_VISITS = 1 << 5,
 	/* Of all hosts it sees those of runs that are one recording with the run asked for, too (store/session.h). */
 	SS_TOOL_SESSION = 1 << 6,
+	/* Of merged parts as well: all it asks for are facts that parts hold (model/reduced/part.h). */
+	SS_TOOL_OF_PARTS = 1 << 8,
 	SS_TOOL_XPROF_ALL_HOSTS = 1 << 7, /* XProf's clients are offered the combination alone; ours each host, too */
 };
 

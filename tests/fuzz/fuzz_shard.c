@@ -1,10 +1,10 @@
 /*
- * fuzz_shard.c - any bytes as a part of a run of many hosts (model/cluster/part.h), and what tools
+ * fuzz_shard.c - any bytes as a part of a run of many hosts (model/reduced/part.h), and what tools
  * over hosts make of it. An input that does not begin as a part is packed as the contents of one,
  * with a checksum that is right.
  */
 #include "fuzz/mutate.h"
-#include "model/cluster/part.h"
+#include "model/reduced/part.h"
 #include "sweep/drive.h"
 #include "wire/gz_out.h"
 
@@ -24,7 +24,7 @@ static bool pack(struct ss_str contents, struct ss_buf *to)
 	if (ok) {
 		ss_buf_lit(to, SS_PART_MAGIC);
 		ss_buf_str(to, deflated);
-		uint64_t sum = ss_content_digest(ss_buf_get(to));
+		uint64_t sum = ss_str_digest(ss_buf_get(to));
 		for (unsigned i = 0; i < 64; i += 8)
 			ss_buf_char(to, (char)(sum >> i));
 	}
@@ -46,7 +46,7 @@ static void ask(const struct ss_shard *s)
 	}
 	for (size_t i = 0; ss_tools[i]; i++) {
 		struct ss_err why = { 0 };
-		if (!(ss_tools[i]->flags & SS_TOOL_SESSION))
+		if (!(ss_tools[i]->flags & SS_TOOL_OF_PARTS))
 			continue;
 		if (!drive_run(&d, ss_tools[i], drive_question(ss_tools[i], 1), &digest, &why) && (!why.code || !why.text[0]))
 			abort();

@@ -5,9 +5,9 @@
 #include "unit/unit.h"
 
 #include "model/cluster/exposed.h"
-#include "model/cluster/part.h"
 #include "model/cluster/straggler.h"
 #include "model/cluster/what_if.h"
+#include "model/reduced/part.h"
 
 #include <math.h>
 #include <stdio.h>

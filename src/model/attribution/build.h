@@ -147,7 +147,7 @@ bool ss_claim_devices(struct ss_attr_build *b);
 void ss_device_claims_free(struct ss_device_claims *d);
 /* thread_claims.c: behind those of devices. */
 bool ss_claim_threads(struct ss_attr_build *b);
-uint64_t ss_meeting_key(int64_t step, uint64_t op_hash); /* of the operation's name */
+uint64_t ss_meeting_key(int64_t step, uint64_t op_digest); /* of the operation's name */
 
 /* Of one piece. */
 static inline void ss_tally_add(struct ss_tally *t, enum ss_time_region region, int64_t begin_ps, int64_t end_ps)

@@ -17,7 +17,7 @@
 #define SS_MOST_MEETINGS 200000 /* kept of a participant */
 
 struct ss_meeting {
-	uint64_t key; /* step and operation */
+	uint64_t key; /* step and operation; the same in every run */
 	uint64_t dur_ps;
 };
 

@@ -14,7 +14,7 @@ struct device_kind {
 	enum ss_time_class class;
 	enum ss_claim_rank rank;
 	enum ss_width width;
-	uint64_t name_hash; /* of a collective operation */
+	uint64_t name_digest; /* of a collective operation */
 };
 
 /* Waiting for a copy that was started before. */
@@ -83,9 +83,9 @@ static struct device_kind kind_of(const struct ss_plane *p, uint32_t meta)
 	return k;
 }
 
-uint64_t ss_meeting_key(int64_t step, uint64_t op_hash)
+uint64_t ss_meeting_key(int64_t step, uint64_t op_digest)
 {
-	uint64_t key = ss_mix(op_hash, (uint64_t)step + 1);
+	uint64_t key = ss_mix(op_digest, (uint64_t)step + 1);
 	return key ? key : 1;
 }
 
@@ -106,7 +106,7 @@ static bool note_meeting(struct pass *s, const struct device_kind *k, int64_t be
 	size_t step = ss_window_at(w, begin_ps, &s->window);
 	if (step == SIZE_MAX || s->out->meetings.n >= SS_MOST_MEETINGS)
 		return true;
-	uint64_t key = ss_meeting_key(w->v[step].num, k->name_hash);
+	uint64_t key = ss_meeting_key(w->v[step].num, k->name_digest);
 	return ss_vec_push(&s->out->meetings, ((struct ss_meeting){ key, dur_ps }));
 }
 
@@ -127,7 +127,7 @@ static void read_kind(struct pass *s, struct device_kind *k, uint32_t meta)
 {
 	*k = kind_of(s->p, meta);
 	k->counts_more = k->class == SS_TIME_COLLECTIVE || k->width != SS_WIDTH_UNKNOWN;
-	k->name_hash = k->class == SS_TIME_COLLECTIVE ? ss_str_hash(ss_event_name(s->p, meta)) : 0;
+	k->name_digest = k->class == SS_TIME_COLLECTIVE ? ss_str_digest(ss_event_name(s->p, meta)) : 0;
 	k->owner = k->claims ? ss_named_owner(s->b, k->class, s->plane, meta, SS_NONE, false) : 0;
 }
 

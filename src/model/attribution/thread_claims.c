@@ -394,7 +394,7 @@ static void count_op(struct walk *w, const struct open_event *o, uint32_t i, enu
 		uint64_t key = step == SIZE_MAX
 				       ? 0
 				       : ss_meeting_key(w->b->w->v[step].num,
-							ss_str_hash(ss_event_name(w->b->host, e->meta[i])));
+							ss_str_digest(ss_event_name(w->b->host, e->meta[i])));
 		if (key && !ss_vec_push(&w->b->meetings, ((struct ss_meeting){ key, e->dur_ps[i] })))
 			w->failed = true;
 	}

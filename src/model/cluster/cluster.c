@@ -325,6 +325,21 @@ static void release(void *data)
 	free(g);
 }
 
+/* In the order of the parts, which is the session's. */
+static void *unvisited(struct ss_model *m, struct ss_err *err)
+{
+	struct gathered *g = calloc(1, sizeof(*g));
+	if (!g) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	g->cluster = ss_cluster_of(m->opener.skeletons, m->nhosts, err);
+	if (g->cluster)
+		return g;
+	release(g);
+	return NULL;
+}
+
 const struct ss_fold ss_fold_cluster = {
 	.part = SS_MODEL_CLUSTER,
 	SS_FOLD_DATA(struct gathered),
@@ -332,26 +347,13 @@ const struct ss_fold ss_fold_cluster = {
 	.take = take_host,
 	.end = end,
 	.release = release,
+	.unvisited = unvisited,
 };
 
 struct ss_cluster *ss_model_cluster(struct ss_model *m, struct ss_err *err)
 {
 	struct gathered *g = ss_fold_get(m, &ss_fold_cluster, err);
 	return g ? g->cluster : NULL;
-}
-
-bool ss_model_put_cluster(struct ss_model *m, const struct ss_str *packed, size_t n, struct ss_err *err)
-{
-	struct gathered *g = calloc(1, sizeof(*g));
-	if (!g)
-		return ss_fail_mem(err);
-	g->cluster = ss_cluster_of(packed, n, err);
-	if (!g->cluster) {
-		release(g);
-		return false;
-	}
-	ss_part_put(&m->parts[SS_MODEL_CLUSTER], g, release);
-	return true;
 }
 
 bool ss_cluster_any_device(const struct ss_cluster *c)

@@ -170,8 +170,6 @@ struct ss_cluster {
 const struct ss_buf *ss_host_skeleton(struct ss_host *h, struct ss_err *err);
 /* Skeletons of all hosts, joined and aligned. NULL on failure. */
 struct ss_cluster *ss_model_cluster(struct ss_model *m, struct ss_err *err);
-/* Give a model the cluster of packed skeletons, which outlive it, in place of that of its hosts. */
-bool ss_model_put_cluster(struct ss_model *m, const struct ss_str *packed, size_t n, struct ss_err *err);
 /* The same of packed skeletons, which must outlive it. */
 struct ss_cluster *ss_cluster_of(const struct ss_str *packed, size_t n, struct ss_err *err);
 void ss_cluster_free(struct ss_cluster *c);

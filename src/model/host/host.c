@@ -233,6 +233,12 @@ bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name
 	return ok && build(h, err);
 }
 
+bool ss_host_open_space(struct ss_host *h, struct ss_str bytes, const char *path, struct ss_err *err)
+{
+	*h = (struct ss_host){ .source.file_bytes = bytes.n };
+	return ss_xspace_open_bytes(&h->x, bytes, path, err) && build(h, err);
+}
+
 bool ss_host_describe(struct ss_host *h, const char *top, const char *path, uint64_t file_bytes)
 {
 	*h = (struct ss_host){ .source = { .state = SS_HOST_IS_DESCRIBED, .file_bytes = file_bytes } };

@@ -179,6 +179,8 @@ bool ss_host_open_below(struct ss_host *h, const char *top, const char *path, st
  */
 bool ss_host_open_among(struct ss_host *h, const char *top, const char *path, struct ss_err *why, struct ss_err *err);
 bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
+/* The same of an XSpace, whatever the name says. */
+bool ss_host_open_space(struct ss_host *h, struct ss_str bytes, const char *path, struct ss_err *err);
 /*
  * A profile that is not opened: name, path and size are known, in the host's arena. False when
  * memory is out.

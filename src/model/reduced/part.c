@@ -1,8 +1,6 @@
 /* part.c - see part.h. */
-#include "model/cluster/part.h"
-#include "model/host/host.h"
+#include "model/reduced/part.h"
 
-#include "model/cluster/cluster.h"
 #include "wire/gz_in.h"
 #include "wire/gz_out.h"
 #include "wire/pb_out.h"
@@ -11,24 +9,6 @@
 
 #define MAGIC_ANY "stepscope part "
 #define CHECK_BYTES 8
-
-uint64_t ss_content_digest(struct ss_str bytes)
-{
-	uint64_t h = UINT64_C(0x9e3779b97f4a7c15) ^ bytes.n;
-	size_t i = 0;
-	for (; i + 8 <= bytes.n; i += 8) {
-		uint64_t w = 0;
-		for (unsigned k = 0; k < 8; k++)
-			w |= (uint64_t)(uint8_t)bytes.p[i + k] << 8 * k;
-		h = (h ^ w) * UINT64_C(0xff51afd7ed558ccd);
-		h ^= h >> 32;
-	}
-	for (; i < bytes.n; i++) {
-		h = (h ^ (uint8_t)bytes.p[i]) * UINT64_C(0xc4ceb9fe1a85ec53);
-		h ^= h >> 29;
-	}
-	return h;
-}
 
 static void put_str(struct ss_buf *b, struct ss_str s)
 {
@@ -67,19 +47,52 @@ static void put_host(const struct ss_part_host *h, struct ss_buf *to)
 	put_str(to, h->packed);
 }
 
+/* Texts of the facts of all hosts, each once, and which of them each host has. */
+static bool put_texts(const struct ss_shard *s, struct ss_buf *to)
+{
+	struct ss_strmap known = { 0 };
+	struct ss_buf texts = { 0 }, numbers = { 0 };
+	bool ok = true;
+	for (size_t i = 0; i < s->v.n; i++) {
+		const struct ss_host_facts *f = &s->v.v[i].facts;
+		uint32_t next = 0;
+		ss_pbo_varint(&numbers, f->ntexts);
+		for (uint64_t k = 0; ok && k < f->ntexts; k++) {
+			uint32_t had = known.n, at = ss_strmap_add(&known, f->texts[k]);
+			ok = at != SS_NONE;
+			if (at == had)
+				put_str(&texts, f->texts[k]);
+			ss_pbo_varint(&numbers, ss_pack_zigzag((uint64_t)at - next));
+			next = at + 1;
+		}
+	}
+	ss_pbo_varint(to, known.n);
+	ss_buf_str(to, ss_buf_get(&texts));
+	ss_buf_str(to, ss_buf_get(&numbers));
+	ok = ok && !texts.no_memory && !numbers.no_memory;
+	ss_strmap_free(&known);
+	ss_buf_free(&texts);
+	ss_buf_free(&numbers);
+	return ok;
+}
+
 /* Deflated host by host: what is held besides is one host's. */
 static bool deflate_hosts(const struct ss_shard *s, struct ss_gz_out *gz, struct ss_err *err)
 {
 	struct ss_buf piece = { 0 };
 	bool ok = true;
 	put_hosts(s, &piece);
-	for (size_t i = 0; ok && i <= s->v.n; i++) {
+	for (size_t i = 0; ok && i <= 2 * s->v.n + 1; i++) {
 		ok = ss_buf_ok(&piece, "a part", err);
 		if (ok)
 			ss_gz_write(gz, ss_buf_get(&piece));
 		piece.n = 0;
 		if (ok && i < s->v.n)
 			put_host(&s->v.v[i], &piece);
+		else if (ok && i == s->v.n)
+			ok = put_texts(s, &piece) || ss_fail_mem(err);
+		else if (ok && i <= 2 * s->v.n)
+			put_str(&piece, s->v.v[i - s->v.n - 1].facts.bytes);
 	}
 	ss_buf_free(&piece);
 	return ok;
@@ -93,7 +106,7 @@ bool ss_shard_write(const struct ss_shard *s, struct ss_buf *to, struct ss_err *
 	if (ok) {
 		ss_buf_lit(to, SS_PART_MAGIC);
 		ss_buf_str(to, deflated);
-		put_fixed(to, ss_content_digest(ss_buf_get(to)));
+		put_fixed(to, ss_str_digest(ss_buf_get(to)));
 		ok = ss_buf_ok(to, "a part", err);
 	}
 	ss_gz_close(gz);
@@ -163,6 +176,27 @@ static bool read_host(struct ss_shard *s, struct in *r, bool *no_memory)
 	return !r->bad && !*no_memory;
 }
 
+static void get_facts(struct ss_shard *s, struct in *r, bool *no_memory)
+{
+	uint64_t nknown = 0;
+	struct ss_str *known = get_list(r, &s->arena, &nknown, no_memory);
+	for (size_t i = 0; known && i < s->v.n && !r->bad && !*no_memory; i++) {
+		struct ss_host_facts *f = &s->v.v[i].facts;
+		uint64_t next = 0;
+		f->ntexts = get(r);
+		r->bad |= f->ntexts > (uint64_t)(r->end - r->at);
+		f->texts = r->bad ? NULL : SS_NEW_N(&s->arena, struct ss_str, (size_t)f->ntexts + 1);
+		*no_memory |= !r->bad && !f->texts;
+		for (uint64_t k = 0; f->texts && k < f->ntexts && !r->bad; k++, next++) {
+			next += ss_pack_unzigzag(get(r));
+			r->bad |= next >= nknown;
+			f->texts[k] = r->bad ? SS_STR("") : known[next];
+		}
+	}
+	for (size_t i = 0; i < s->v.n && !r->bad && !*no_memory; i++)
+		s->v.v[i].facts.bytes = get_str(r);
+}
+
 static bool inflate_hosts(struct ss_shard *s, struct ss_str bytes, struct ss_err *err)
 {
 	bool whole = true;
@@ -187,7 +221,7 @@ bool ss_shard_read(struct ss_shard *s, struct ss_str bytes, struct ss_err *err)
 	const uint8_t *p = (const uint8_t *)bytes.p;
 	struct in sum = { .at = p + bytes.n - CHECK_BYTES, .end = p + bytes.n };
 	if (bytes.n < sizeof(SS_PART_MAGIC) + CHECK_BYTES ||
-	    get_fixed(&sum) != ss_content_digest(ss_str_sub(bytes, 0, bytes.n - CHECK_BYTES)))
+	    get_fixed(&sum) != ss_str_digest(ss_str_sub(bytes, 0, bytes.n - CHECK_BYTES)))
 		return ss_fail(err, SS_EFORMAT, "it is cut short or damaged");
 	if (!inflate_hosts(s, bytes, err)) {
 		ss_shard_free(s);
@@ -203,6 +237,7 @@ bool ss_shard_read(struct ss_shard *s, struct ss_str bytes, struct ss_err *err)
 	uint64_t n = get(&r);
 	for (uint64_t i = 0; i < n && !r.bad && !no_memory; i++)
 		read_host(s, &r, &no_memory);
+	get_facts(s, &r, &no_memory);
 	if (!r.bad && !no_memory && r.at == r.end && s->index < s->count)
 		return true;
 	ss_shard_free(s);
@@ -238,25 +273,43 @@ static bool describe(struct ss_model *m, const struct ss_shard *s)
 	return ok;
 }
 
+static bool open_host(const void *arg, size_t i, const char *path, struct ss_host *h, struct ss_err *why, struct ss_err *err)
+{
+	const struct ss_shard *s = arg;
+	const struct ss_part_host *p = &s->v.v[i];
+	if (!ss_facts_open(h, &p->facts, p->packed, path, why, err))
+		return false;
+	h->x.notes = p->notes;
+	h->x.nnotes = (uint32_t)p->nnotes;
+	return true;
+}
+
+/* A model of hosts that are opened from their facts. */
+static bool init_model(struct ss_model *m, const struct ss_shard *s, const struct ss_host_file_at *files, struct ss_err *err)
+{
+	if (!ss_model_init_visited(m, files, s->v.n, err))
+		return false;
+	m->opener = (struct ss_host_opener){ open_host, s, calloc(s->v.n + 1, sizeof(*m->opener.skeletons)) };
+	for (size_t i = 0; m->opener.skeletons && i < s->v.n; i++)
+		m->opener.skeletons[i] = s->v.v[i].packed;
+	if (m->opener.skeletons && describe(m, s))
+		return true;
+	ss_model_release(m);
+	return ss_fail_mem(err);
+}
+
 bool ss_model_init_shard(struct ss_model *m, const struct ss_shard *s, struct ss_err *err)
 {
 	struct ss_host_file_at *files = calloc(s->v.n + 1, sizeof(*files));
-	struct ss_str *packed = calloc(s->v.n + 1, sizeof(*packed));
 	struct ss_arena paths = { 0 };
-	bool ok = (files && packed) || ss_fail_mem(err);
+	bool ok = files || ss_fail_mem(err);
 	for (size_t i = 0; ok && i < s->v.n; i++) {
 		struct ss_str path = ss_arena_str(&paths, s->v.v[i].path);
 		ok = path.p || ss_fail_mem(err);
 		files[i] = (struct ss_host_file_at){ .path = path.p, .bytes = s->v.v[i].file_bytes };
-		packed[i] = s->v.v[i].packed;
 	}
-	ok = ok && ss_model_init_visited(m, files, s->v.n, err);
-	if (ok && !((describe(m, s) || ss_fail_mem(err)) && ss_model_put_cluster(m, packed, s->v.n, err))) {
-		ss_model_release(m);
-		ok = false;
-	}
+	ok = ok && init_model(m, s, files, err);
 	ss_arena_release(&paths);
 	free(files);
-	free(packed);
 	return ok;
 }

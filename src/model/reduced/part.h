@@ -1,20 +1,21 @@
 /*
- * part.h - skeletons of some hosts in a file, so that a run of thousands of hosts is read in
- * shards, anywhere, and answered from the parts: the same answers, to the last byte.
+ * part.h - skeletons (cluster/skeleton.h) and facts (facts.h) of some hosts in a file, so that a run of thousands of hosts
+ * is read in shards, anywhere, and answered from the parts: the same answers, to the last byte.
  *
  * A part names its session and all hosts of it, so that parts of another run are refused and hosts
  * of a lost part are named. It ends with a checksum. Parts of equal bytes are equal: a retry is
  * harmless.
  */
-#ifndef SS_MODEL_CLUSTER_PART_H
-#define SS_MODEL_CLUSTER_PART_H
+#ifndef SS_MODEL_REDUCED_PART_H
+#define SS_MODEL_REDUCED_PART_H
 
 #include "base/buf.h"
 #include "base/vec.h"
 #include "model/model.h"
+#include "model/reduced/facts.h"
 
 /* Its first bytes. */
-#define SS_PART_MAGIC "stepscope part 4\n"
+#define SS_PART_MAGIC "stepscope part 5\n"
 
 /* One host of a part. */
 struct ss_part_host {
@@ -23,6 +24,7 @@ struct ss_part_host {
 	struct ss_str path;	/* of its file, as it was opened */
 	uint64_t file_bytes, ndropped;
 	struct ss_str packed;	/* skeleton.h */
+	struct ss_host_facts facts;	/* behind the skeletons of all hosts, where equal ones stand together; none: "" */
 	struct ss_str *notes;	/* what its file lacks */
 	uint64_t nnotes;
 };
@@ -41,12 +43,10 @@ bool ss_shard_write(const struct ss_shard *s, struct ss_buf *to, struct ss_err *
 /* SS_EFORMAT where the bytes are no part, damaged, or of another version. They may go then. */
 bool ss_shard_read(struct ss_shard *s, struct ss_str bytes, struct ss_err *err);
 void ss_shard_free(struct ss_shard *s);
-/* 64 bits that tell contents of files apart; the same on every machine. */
-uint64_t ss_content_digest(struct ss_str bytes);
 
 /*
- * A model that answers from parts; `s` outlives it. Only what cluster.h and its like tell can be
- * asked of it.
+ * A model that answers from parts; `s` outlives it. The facts that are gathered of many hosts (model/facts) can be asked
+ * of it.
  */
 bool ss_model_init_shard(struct ss_model *m, const struct ss_shard *s, struct ss_err *err);
 

@@ -1,0 +1,210 @@
+/* facts_steps.c - steps of a host, marked and inferred, with what each core did in them. */
+#include "model/reduced/facts.h"
+#include "model/steps/inferred.h"
+
+/* How many of the cats and collectives are of its steps. */
+static void count(const struct ss_tpu_core *c, size_t *ncats, size_t *ncollectives)
+{
+	*ncats = *ncollectives = 0;
+	for (size_t i = 0; c->steps && i < c->nsteps; i++) {
+		const struct ss_core_step *s = &c->steps[i];
+		size_t cats = (size_t)s->first_cat + s->ncats, collectives = (size_t)s->first_collective + s->ncollectives;
+		*ncats = cats > *ncats ? cats : *ncats;
+		*ncollectives = collectives > *ncollectives ? collectives : *ncollectives;
+	}
+}
+
+static void core_steps(struct ss_pack *p, struct ss_tpu_core *c)
+{
+	PACK_ARRAY(p, c->steps, c->nsteps, 7);
+	struct ss_core_step *s = c->steps;
+	size_t n = s ? c->nsteps : 0, ncats, ncollectives;
+	PACK_TIMES(p, s, n, group);
+	PACK_TIMES(p, s, n, begin_ps);
+	PACK_COLUMN(p, PACK_U, s, n, dur_ps);
+	PACK_TIMES(p, s, n, first_cat);
+	PACK_COLUMN(p, PACK_U, s, n, ncats);
+	PACK_TIMES(p, s, n, first_collective);
+	PACK_COLUMN(p, PACK_U, s, n, ncollectives);
+	count(c, &ncats, &ncollectives);
+	size_t cats = ncats, collectives = ncollectives;
+	PACK_ARRAY(p, c->cats, cats, 2);
+	PACK_ARRAY(p, c->collectives, collectives, 3);
+	p->bad |= p->reading && (cats != ncats || collectives != ncollectives);
+	if (p->bad || !c->cats || !c->collectives)
+		return;
+	for (size_t i = 0; i < cats; i++) {
+		PACK_U(p, c->cats[i].category);
+		p->bad |= c->cats[i].category >= c->ncategories;
+	}
+	PACK_COLUMN(p, PACK_U, c->cats, cats, self_ps);
+	PACK_COLUMN(p, PACK_U, c->collectives, collectives, id);
+	PACK_COLUMN(p, PACK_S, c->collectives, collectives, name);
+	PACK_COLUMN(p, PACK_U, c->collectives, collectives, time_ps);
+}
+
+/* Its steps, and what they point to; nothing of its operations. */
+static void one_core(struct ss_pack *p, struct ss_tpu_core *c)
+{
+	PACK_U(p, c->core_id);
+	PACK_I(p, c->replica_id);
+	PACK_U(p, c->details.present);
+	PACK_U(p, c->details.empty);
+	PACK_S(p, c->details.hostname);
+	PACK_U(p, c->details.device_ordinal);
+	PACK_U(p, c->details.core_num);
+	PACK_U(p, c->details.local_chip_id);
+	PACK_U(p, c->details.global_chip_id);
+	PACK_U(p, c->details.global_core_id);
+	PACK_ARRAY(p, c->categories, c->ncategories, 1);
+	for (size_t i = 0; c->categories && i < c->ncategories; i++)
+		PACK_S(p, c->categories[i]);
+	core_steps(p, c);
+}
+
+/* The cores that steps point to, each once. There are few: they are searched from the front. */
+struct cores {
+	struct ss_tpu_core *v;
+	const struct ss_tpu_core **from; /* writing: what they are copies of */
+	size_t n;
+};
+
+static size_t core_at(const struct cores *cores, const struct ss_tpu_core *c)
+{
+	size_t i = 0;
+	while (i < cores->n && cores->from[i] != c)
+		i++;
+	return i;
+}
+
+/* All steps have the same cores: there are no more than one of them has. */
+static bool list_cores(struct cores *cores, const struct ss_steps *s, struct ss_arena *a)
+{
+	size_t max = 0;
+	for (size_t i = 0; i < s->n; i++)
+		max = s->v[i].ncores > max ? s->v[i].ncores : max;
+	cores->v = SS_NEW_N(a, struct ss_tpu_core, max + 1);
+	cores->from = SS_NEW_N(a, const struct ss_tpu_core *, max + 1);
+	for (size_t i = 0; cores->v && cores->from && i < s->n; i++)
+		for (size_t k = 0; k < s->v[i].ncores; k++) {
+			const struct ss_tpu_core *c = s->v[i].cores[k].core;
+			if (!c || core_at(cores, c) < cores->n || cores->n == max)
+				continue;
+			cores->v[cores->n] = *c;
+			cores->from[cores->n++] = c;
+		}
+	return cores->v && cores->from;
+}
+
+/* Number of the core from 1, and of its step; 0: none. */
+static void place(struct ss_pack *p, struct ss_step_core *c, const struct cores *cores)
+{
+	size_t at = p->reading || !c->core ? 0 : core_at(cores, c->core) + 1, step = 0;
+	PACK_U(p, at);
+	p->bad |= at > cores->n;
+	if (!at || p->bad)
+		return;
+	const struct ss_tpu_core *core = &cores->v[at - 1];
+	if (!p->reading)
+		step = (size_t)(c->step - c->core->steps);
+	PACK_U(p, step);
+	p->bad |= step >= core->nsteps || !core->steps;
+	if (!p->reading || p->bad)
+		return;
+	c->core = core;
+	c->step = &core->steps[step];
+}
+
+static void work(struct ss_pack *p, struct ss_step_core *c)
+{
+	uint64_t *v = (uint64_t *)(uintptr_t)c->work_ps;
+	size_t n = v ? SS_WORK_COUNT : 0;
+	PACK_ARRAY(p, v, n, 1);
+	p->bad |= n != 0 && n != SS_WORK_COUNT;
+	for (size_t i = 0; v && !p->bad && i < n; i++)
+		PACK_U(p, v[i]);
+	if (p->reading)
+		c->work_ps = n ? v : NULL;
+	p->bad |= c->kind == SS_STEP_BY_WORK && !c->work_ps;
+}
+
+static void one_step(struct ss_pack *p, struct ss_step *s, const struct cores *cores)
+{
+	PACK_I(p, s->num);
+	PACK_S(p, s->name);
+	PACK_I(p, s->begin_ps);
+	PACK_U(p, s->dur_ps);
+	struct ss_step_core *v = (struct ss_step_core *)(uintptr_t)s->cores;
+	PACK_ARRAY(p, v, s->ncores, 8);
+	for (size_t i = 0; v && i < s->ncores && !p->bad; i++) {
+		struct ss_step_core *c = &v[i];
+		PACK_ENUM(p, c->kind, SS_STEP_SPARSE_CORE + 1);
+		PACK_U(p, c->core_id);
+		PACK_NEAR(p, c->begin_ps, s->begin_ps);
+		PACK_NEAR(p, c->dur_ps, s->dur_ps);
+		PACK_U(p, c->idle_ps);
+		PACK_U(p, c->host_input_ps);
+		PACK_U(p, c->busy_ps);
+		place(p, c, cores);
+		p->bad |= c->kind == SS_STEP_TENSOR_CORE && (!c->core || !c->step);
+		work(p, c);
+	}
+	if (p->reading)
+		s->cores = v;
+}
+
+static bool steps(struct ss_pack *p, struct ss_steps *s, struct ss_err *err)
+{
+	struct ss_arena scratch = { 0 };
+	struct cores cores = { .n = 0 };
+	if (!p->reading && !list_cores(&cores, s, &scratch)) {
+		ss_arena_release(&scratch);
+		return ss_fail_mem(err);
+	}
+	PACK_U(p, s->by_category);
+	PACK_U(p, s->no_common);
+	PACK_U(p, s->compute_16bit_ps);
+	PACK_U(p, s->compute_32bit_ps);
+	PACK_ENUM(p, s->inferred.how, SS_INFERRED_FROM_OUTERMOST + 1);
+	PACK_S(p, s->inferred.name);
+	PACK_S(p, s->inferred.place);
+	PACK_F(p, s->inferred.confidence_frac);
+	PACK_ARRAY(p, cores.v, cores.n, 12);
+	for (size_t i = 0; cores.v && i < cores.n && !p->bad; i++)
+		one_core(p, &cores.v[i]);
+	PACK_ARRAY(p, s->v, s->n, 5);
+	for (size_t i = 0; s->v && i < s->n && !p->bad; i++)
+		one_step(p, &s->v[i], &cores);
+	ss_arena_release(&scratch);
+	return true;
+}
+
+typedef const struct ss_host_steps *host_steps_fn(struct ss_host *h, struct ss_err *err);
+
+/* *n: how many steps there are. */
+static bool of_host(struct ss_pack *p, struct ss_host *h, enum ss_host_part part, host_steps_fn *make, size_t *n,
+		    struct ss_err *err)
+{
+	struct ss_host_steps own, *s = &own;
+	const struct ss_host_steps *made = p->reading ? NULL : make(h, err);
+	*n = 0;
+	if (!p->reading && !made)
+		return false;
+	if (p->reading)
+		s = ss_facts_part(p, h, part, sizeof(*s));
+	else
+		own = *made;
+	if (!s)
+		return true;
+	bool ok = steps(p, &s->steps, err);
+	*n = s->steps.n;
+	return ok;
+}
+
+/* Where the program marked steps nobody asks for others. */
+bool ss_facts_steps(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
+{
+	size_t marked, inferred;
+	return of_host(p, h, SS_HOST_STEPS, ss_host_steps, &marked, err) &&
+	       (marked || p->bad || of_host(p, h, SS_HOST_INFERRED_STEPS, ss_host_inferred_steps, &inferred, err));
+}
