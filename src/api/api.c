@@ -114,6 +114,7 @@ static struct ss_session *open_session(struct stepscope *s, const struct ss_run 
 	}
 	if (!ss_run_select(whole, kind, host, all, arena, sel, err))
 		return NULL;
+	ss_selection_fetch(sel);
 	return (visits ? ss_session_open_visiting : ss_session_open)(s->sessions, sel->files, sel->n, err);
 }
 

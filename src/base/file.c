@@ -2,6 +2,7 @@
 #include "base/file.h"
 
 #include "base/below.h"
+#include "base/provide.h"
 #include "base/system.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ struct ss_guarded {
 
 /*
  * A signal handler reaches nothing but globals, and takes no lock: this list and the size of a page
- * are the only mutable globals of src/. It grows by whole tables, and none of them ever goes.
+ * are all that it needs. It grows by whole tables, and none of them ever goes.
  */
 static struct table {
 	struct ss_guarded v[GUARDED_AT_ONCE];
@@ -152,8 +153,15 @@ bool ss_file_open(struct ss_file *f, const char *path, struct ss_err *err)
 
 bool ss_file_open_below(struct ss_file *f, const char *top, const char *path, struct ss_err *err)
 {
+	return ss_file_open_begin(f, top, path, SS_WHOLE_FILE, err);
+}
+
+bool ss_file_open_begin(struct ss_file *f, const char *top, const char *path, uint64_t bytes, struct ss_err *err)
+{
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
 	*f = (struct ss_file){ 0 };
+	if (!ss_provide(path, bytes, err))
+		return false;
 	int fd = top ? ss_open_below(top, path, flags) : open(path, flags);
 	if (fd < 0 && errno == EXDEV)
 		return ss_fail(err, SS_EIO, "cannot open '%s': it is a link to outside of '%s'", path, top ? top : "");

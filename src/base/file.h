@@ -28,6 +28,8 @@ bool ss_file_open(struct ss_file *f, const char *path, struct ss_err *err);
  * path.
  */
 bool ss_file_open_below(struct ss_file *f, const char *top, const char *path, struct ss_err *err);
+/* The same; only the first `bytes` are read: of a file that lies elsewhere (provide.h) no more is fetched. */
+bool ss_file_open_begin(struct ss_file *f, const char *top, const char *path, uint64_t bytes, struct ss_err *err);
 /* The file that is open as `fd`, which stays with the caller. */
 bool ss_file_of_fd(struct ss_file *f, int fd);
 void ss_file_close(struct ss_file *f);

@@ -7,6 +7,7 @@
  */
 #include "base/below.h"
 #include "base/map.h"
+#include "base/provide.h"
 #include "base/system.h"
 #include "base/vec.h"
 #include "import/kineto.h"
@@ -20,6 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -116,10 +118,14 @@ static bool is_host_file(const struct dir *d, struct ss_str name)
  * Traces of PyTorch have any name that ends so: rank-0.json.gz, libkineto_activities_77.json. Links
  * are not followed.
  */
-static bool is_trace_inside(struct walk *w, int dir, struct ss_str name)
+static bool is_trace_inside(struct walk *w, const struct dir *d, int dir, struct ss_str name)
 {
 	char head[SNIFF_BYTES];
 	if (!(ss_str_ends(name, SS_STR(".json")) || ss_str_ends(name, SS_STR(".json.gz"))) || w->nsniffed >= MOST_SNIFFED)
+		return false;
+	char path[PATH_MAX];
+	int path_bytes = snprintf(path, sizeof(path), SS_FMT "/" SS_FMT, SS_ARG(d->path), SS_ARG(name));
+	if (path_bytes < 0 || (size_t)path_bytes >= sizeof(path) || !ss_provide(path, SNIFF_BYTES, NULL))
 		return false;
 	int fd = openat(dir, name.p, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
@@ -218,7 +224,7 @@ static void take_entry(struct walk *w, const struct dir *d, int fd, const struct
 		w->s->nfiles++;
 		if (!is_host_file(d, name))
 			kind = ss_file_kind(name, d->is_run ? SS_PLACE_RUN : SS_PLACE_SIDECAR | SS_PLACE_LOOSE, &label);
-		by_content = !kind && !is_host_file(d, name) && type == DT_REG && is_trace_inside(w, fd, name);
+		by_content = !kind && !is_host_file(d, name) && type == DT_REG && is_trace_inside(w, d, fd, name);
 		if (!kind && !by_content && !is_host_file(d, name)) {
 			why = ss_not_a_profile(name);
 			if (why)

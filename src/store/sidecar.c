@@ -103,7 +103,7 @@ bool ss_sidecar_tells_graph(const struct ss_host_file *f)
 	bool tells = false;
 	if (!ss_str_contains(f->name, SS_STR("tfevents")))
 		return true;	/* a graph by its name */
-	if (!f->bytes || !ss_file_open_below(&file, f->top, f->path.p, NULL))
+	if (!f->bytes || !ss_file_open_begin(&file, f->top, f->path.p, SNIFF_BYTES, NULL))
 		return false;
 	tells = ss_event_file_tells_graph(ss_str_sub(file.bytes, 0, SNIFF_BYTES));
 	ss_file_close(&file);

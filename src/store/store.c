@@ -1,6 +1,7 @@
 /* store.c - the snapshot: looking up in it, and what its owner may ask of the file system again. */
 #include "base/below.h"
 #include "base/bisect.h"
+#include "base/provide.h"
 #include "base/system.h"
 #include "store/sidecar.h"
 #include "store/kinds.h"
@@ -205,6 +206,16 @@ bool ss_run_select(const struct ss_run *run, const char *kind, struct ss_str nam
 			take(out, v[i]);
 	out->name = out->n > 1 ? SS_STR(SS_ALL_HOSTS) : v[0]->name;
 	return true;
+}
+
+void ss_selection_fetch(const struct ss_selection *sel)
+{
+	const char **paths = ss_provides() && sel->n > 1 ? calloc(sel->n, sizeof(*paths)) : NULL;
+	for (size_t i = 0; paths && i < sel->n; i++)
+		paths[i] = sel->files[i]->path.p;
+	if (paths)
+		ss_provide_all(paths, sel->n);
+	free(paths);
 }
 
 bool ss_store_inside(struct ss_str root, const char *path)

@@ -145,6 +145,8 @@ const struct ss_host_file **ss_run_files(const struct ss_run *run, const char *k
  */
 bool ss_run_select(const struct ss_run *run, const char *kind, struct ss_str names, bool all_by_default, struct ss_arena *arena,
 		   struct ss_selection *out, struct ss_err *err);
+/* Its files come from elsewhere: several at once (base/provide.h). Else nothing is done. */
+void ss_selection_fetch(const struct ss_selection *sel);
 /* A sentence or two on why a scan found nothing; lives in `arena`. */
 struct ss_str ss_store_why_empty(const struct ss_store *s, struct ss_arena *arena);
 
