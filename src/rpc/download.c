@@ -29,10 +29,20 @@ struct answer {
 	char etag[SS_VALIDATOR_BYTES], modified[SS_VALIDATOR_BYTES];
 	bool no_store;
 	char *moved;			/* where a redirection leads, to be freed */
+	char refusal[SS_AUTH_REFUSAL_BYTES]; /* how the body of another status begins */
+	size_t refusal_bytes;
+	char region[SS_REGION_BYTES];	/* x-amz-bucket-region */
+};
+
+struct ss_connection {
+	struct ss_curl lib;
+	void *handle;
 };
 
 struct download {
 	struct ss_curl lib;
+	const struct ss_auth *auth;	/* or NULL */
+	uint64_t most;			/* bytes of the begin that are wanted */
 	const char *url;		/* where redirections ended */
 	char shown[400];
 	int fd;
@@ -165,6 +175,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
 	} else if (is_header(line, SS_STR("content-length:"), &v)) {
 		if (!ss_str_to_u64(v, &a->length))
 			a->length = NO_LENGTH;
+	} else if (is_header(line, SS_STR("x-amz-bucket-region:"), &v)) {
+		snprintf(a->region, sizeof(a->region), SS_FMT, SS_ARG(v));
 	} else if (is_header(line, SS_STR("cache-control:"), &v)) {
 		a->no_store |= ss_str_contains(v, SS_STR("no-store"));
 	}
@@ -189,10 +201,21 @@ static bool is_expected(const struct request *r)
 	       a->last < a->total && (!begin->status || (a->total == begin->total && same_file(a, begin)));
 }
 
+/* Of an answer that is no file the begin is kept: it may say why. */
+static size_t on_refusal(struct answer *a, const char *p, size_t n)
+{
+	size_t room = sizeof(a->refusal) - a->refusal_bytes, take = n < room ? n : room;
+	memcpy(a->refusal + a->refusal_bytes, p, take);
+	a->refusal_bytes += take;
+	return take ? n : 0;
+}
+
 static size_t on_body(char *p, size_t size, size_t n, void *arg)
 {
 	struct request *r = arg;
 	size_t all = size * n, done = 0;
+	if (r->answer.status >= 300)
+		return on_refusal(&r->answer, p, all);
 	if (!r->checked && r->answer.status == 200 && !r->d->begin.status) {
 		r->whole = true;	/* it gives no ranges */
 		r->end = NO_LENGTH;
@@ -234,6 +257,7 @@ static void set_options(struct request *r, void *c, struct curl_slist *headers)
 	lib->curl_easy_setopt(c, SS_CURLOPT_HTTPHEADER, headers);
 	lib->curl_easy_setopt(c, SS_CURLOPT_USERAGENT, "stepscope/" SS_VERSION);
 	lib->curl_easy_setopt(c, SS_CURLOPT_NOSIGNAL, 1L);
+	lib->curl_easy_setopt(c, SS_CURLOPT_PATH_AS_IS, r->d->auth ? 1L : 0L);	/* what is signed is not to be rewritten */
 	lib->curl_easy_setopt(c, SS_CURLOPT_CONNECTTIMEOUT, r->d->quiet_s < CONNECT_S ? r->d->quiet_s : CONNECT_S);
 	lib->curl_easy_setopt(c, SS_CURLOPT_LOW_SPEED_LIMIT, 1L);
 	lib->curl_easy_setopt(c, SS_CURLOPT_LOW_SPEED_TIME, r->d->quiet_s);
@@ -252,14 +276,14 @@ static unsigned perform(struct request *r, void *c, const char *known)
 {
 	const struct ss_curl *lib = &r->d->lib;
 	char range[64], unless[SS_VALIDATOR_BYTES + 20];
-	struct curl_slist *headers = NULL;
+	struct curl_slist *headers = ss_auth_headers(r->d->auth, lib, NULL);
 	const char *moved = NULL;
 	r->answer = (struct answer){ .total = NO_LENGTH, .length = NO_LENGTH };
 	r->checked = r->misses = false;
 	snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)r->at, (unsigned long long)r->end - 1);
 	snprintf(unless, sizeof(unless), "If-None-Match: %s", known ? known : "");
 	if (known && *known)
-		headers = lib->curl_slist_append(NULL, unless);
+		headers = lib->curl_slist_append(headers, unless);
 	set_options(r, c, headers);
 	lib->curl_easy_setopt(c, SS_CURLOPT_RANGE, r->whole ? NULL : range);
 	atomic_fetch_add(&r->d->requests, 1);
@@ -273,16 +297,20 @@ static unsigned perform(struct request *r, void *c, const char *known)
 }
 
 /* Why this answer is not what was asked for. */
-static bool explain_status(const struct download *d, unsigned status, struct ss_err *err)
+static bool explain_status(const struct download *d, const struct answer *a, struct ss_err *err)
 {
+	unsigned status = a->status;
+	if (status == 416)
+		return ss_fail(err, SS_EFORMAT, "'%s' is empty (status 416)", d->shown);
+	if (d->auth && d->auth->explain)
+		return d->auth->explain(d->auth->arg,
+			&(struct ss_refusal){ status, { a->refusal, a->refusal_bytes }, a->region, d->shown }, err);
 	if (status == 404 || status == 410)
 		return ss_fail(err, SS_ENOTFOUND, "there is no '%s' (status %u)", d->shown, status);
 	if (status == 401 || status == 403)
 		return ss_fail(err, SS_EIO,
 			"'%s' may not be read (status %u): stepscope sends no credentials there. A signed address does, if it "
 			       "has not expired", d->shown, status);
-	if (status == 416)
-		return ss_fail(err, SS_EFORMAT, "'%s' is empty (status 416)", d->shown);
 	return ss_fail(err, SS_EIO, "'%s' was answered with status %u in place of the file", d->shown, status);
 }
 
@@ -299,7 +327,7 @@ static bool explain(const struct request *r, unsigned rc, struct ss_err *err)
 	if (begin->status && refused)
 		return ss_fail(err, SS_EIO, "'%s' changed while it was fetched: try again", d->shown);
 	if (a->status && a->status != 200 && a->status != 206)
-		return explain_status(d, a->status, err);
+		return explain_status(d, a, err);
 	if (rc == SS_CURLE_OPERATION_TIMEDOUT)
 		return ss_fail(err, SS_EBUSY, "'%s': the server sent nothing for %ld s, or could not be reached in that time",
 			d->shown, d->quiet_s);
@@ -333,17 +361,19 @@ static bool fetch_range(struct download *d, void *c, uint64_t at, uint64_t end, 
 	return true;
 }
 
-static void *open_handle(const struct ss_curl *lib, struct ss_err *err)
+static void *open_handle(const struct ss_curl *lib, const struct ss_auth *auth, struct ss_err *err)
 {
 	void *c = lib->curl_easy_init();
 	if (!c) {
 		ss_fail_mem(err);
 		return NULL;
 	}
-	if (lib->curl_easy_setopt(c, SS_CURLOPT_PROTOCOLS_STR, "http,https") == SS_CURLE_OK)
+	bool speaks = lib->curl_easy_setopt(c, SS_CURLOPT_PROTOCOLS_STR, "http,https") == SS_CURLE_OK;
+	if (speaks && ss_auth_sign(auth, lib, c, err))
 		return c;
 	lib->curl_easy_cleanup(c);
-	ss_fail(err, SS_ENOTFOUND, "this needs libcurl 7.85 or later; the one that is installed is older");
+	if (!speaks)
+		ss_fail(err, SS_ENOTFOUND, "this needs libcurl 7.85 or later; the one that is installed is older");
 	return NULL;
 }
 
@@ -351,7 +381,7 @@ static void *work(void *arg)
 {
 	struct download *d = arg;
 	struct ss_err err = { 0 };
-	void *c = open_handle(&d->lib, &err);
+	void *c = open_handle(&d->lib, d->auth, &err);
 	bool ok = c;
 	for (uint64_t at; ok && !atomic_load(&d->failed) && (at = atomic_fetch_add(&d->next, RANGE_BYTES)) < d->total;)
 		ok = fetch_range(d, c, at, d->total - at < RANGE_BYTES ? d->total : at + RANGE_BYTES, &err);
@@ -411,10 +441,10 @@ static bool fetch_begin(struct download *d, void *c, char **url, struct request 
 {
 	int moves = 0, tries = 0;
 	for (;;) {
-		*r = (struct request){ .d = d, .end = r->whole ? NO_LENGTH : RANGE_BYTES, .whole = r->whole };
+		*r = (struct request){ .d = d, .end = r->whole ? NO_LENGTH : d->most, .whole = r->whole };
 		unsigned rc = perform(r, c, known);
 		unsigned status = r->answer.status;
-		if (is_redirection(status) && r->answer.moved) {
+		if (is_redirection(status) && r->answer.moved && !(d->auth && d->auth->stays)) {
 			if (++moves > MOST_REDIRECTIONS)
 				return ss_fail(err, SS_EIO, "'%s' is redirected more than %d times", d->shown, MOST_REDIRECTIONS);
 			if (!follow(d, url, r, err))
@@ -437,7 +467,8 @@ static bool fetch(struct download *d, void *c, char **url, struct ss_download *o
 	struct request r = { 0 };
 	bool ok = fetch_begin(d, c, url, &r, out->etag, err);
 	/* Pieces of a file of which nothing tells whether it changed may be of two versions. */
-	if (ok && r.answer.status == 206 && !r.answer.etag[0] && !r.answer.modified[0] && r.at < r.answer.total) {
+	bool all = d->most == RANGE_BYTES;
+	if (ok && all && r.answer.status == 206 && !r.answer.etag[0] && !r.answer.modified[0] && r.at < r.answer.total) {
 		r.whole = true;
 		ok = fetch_begin(d, c, url, &r, NULL, err);
 	}
@@ -445,30 +476,47 @@ static bool fetch(struct download *d, void *c, char **url, struct ss_download *o
 	if (!ok || out->same)
 		return ok;
 	d->begin = r.answer;
-	d->total = r.answer.status == 206 ? r.answer.total : r.at;
+	out->bytes = r.answer.status == 206 ? r.answer.total : r.at;
+	d->total = all ? out->bytes : r.at;
 	d->next = r.at;
 	memcpy(out->etag, r.answer.etag, sizeof(out->etag));
 	memcpy(out->modified, r.answer.modified, sizeof(out->modified));
 	out->no_store = r.answer.no_store;
-	out->bytes = d->total;
 	if (!d->total)
 		return ss_fail(err, SS_EFORMAT, "'%s' is empty (0 bytes)", d->shown);
 	return fetch_rest(d, err);
 }
 
-bool ss_download(const char *url, int fd, struct ss_download *out, struct ss_err *err)
+struct ss_connection *ss_connection_open(struct ss_err *err)
 {
-	struct download d = { .fd = fd, .quiet_s = quiet_s() };
+	struct ss_connection *c = calloc(1, sizeof(*c));
+	if (!c)
+		ss_fail_mem(err);
+	if (c && ss_curl_load(&c->lib, err) && (c->handle = open_handle(&c->lib, NULL, err)))
+		return c;
+	free(c);
+	return NULL;
+}
+
+void ss_connection_close(struct ss_connection *c)
+{
+	if (!c)
+		return;
+	c->lib.curl_easy_cleanup(c->handle);
+	free(c);
+}
+
+bool ss_download(struct ss_connection *c, const char *url, int fd, struct ss_download *out, struct ss_err *err)
+{
+	struct download d = { .lib = c->lib, .auth = out->auth, .fd = fd, .quiet_s = quiet_s() };
+	d.most = out->most && out->most < RANGE_BYTES ? out->most : RANGE_BYTES;
 	char *at = strdup(url);
 	if (!at)
 		return ss_fail_mem(err);
 	d.url = at;
-	ss_address_shown(ss_str_from(url), d.shown, sizeof(d.shown));
-	void *c = ss_curl_load(&d.lib, err) ? open_handle(&d.lib, err) : NULL;
+	ss_address_shown(ss_str_from(out->named ? out->named : url), d.shown, sizeof(d.shown));
 	pthread_mutex_init(&d.lock, NULL);
-	bool ok = c && fetch(&d, c, &at, out, err);
-	if (c)
-		d.lib.curl_easy_cleanup(c);
+	bool ok = ss_auth_sign(d.auth, &d.lib, c->handle, err) && fetch(&d, c->handle, &at, out, err);
 	pthread_mutex_destroy(&d.lock);
 	out->requests = d.requests;
 	free(at);
