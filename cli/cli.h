@@ -116,6 +116,8 @@ bool cli_runs_whole(const struct ss_store *s, struct ss_err *err);
  * and a failure with --strict.
  */
 bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *err);
+/* As ss_location_close; what a bucket cost is printed. */
+void cli_location_close(struct ss_location *p);
 /*
  * Find and open it. `run` and `host` may be NULL: then the newest run, and all hosts of it or, for
  * a tool that cannot combine them, the first. `host` may list several with commas.

@@ -212,7 +212,7 @@ void doctor_path(struct doctor *d, const char *path)
 	if (!ss_location_open(&place, path, &err) || !ss_location_scan(&place, &s, &err)) {
 		errno = strstr(place.named, "://") || stat(path, &st) == 0 ? 0 : errno;
 		say_missing(d, place.named, err.text);
-		ss_location_close(&place);
+		cli_location_close(&place);
 		return;
 	}
 	for (size_t i = 0; i < s.nruns; i++) {
@@ -225,5 +225,5 @@ void doctor_path(struct doctor *d, const char *path)
 	if (!hosts && stat(place.path, &st) == 0 && S_ISDIR(st.st_mode))
 		say_nothing_found(d, &s);
 	ss_store_free(&s);
-	ss_location_close(&place);
+	cli_location_close(&place);
 }

@@ -66,7 +66,7 @@ static int run(int argc, char **argv)
 		cli_tell("%zu of %llu hosts in %s%s%s", p.all.v.n, (unsigned long long)p.all.nhosts,
 			output ? output : argv[optind], output ? "" : "/", output ? "" : CLI_MERGED_NAME);
 	cli_parts_close(&p);
-	ss_location_close(&place);
+	cli_location_close(&place);
 	return ok ? CLI_DONE : cli_fail(&err);
 }
 

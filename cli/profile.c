@@ -3,6 +3,7 @@
 
 #include "parts.h"
 
+#include "location/tree.h"
 #include "model/cluster/aligned.h"
 #include "request/recorded.h"
 #include "request/request.h"
@@ -72,6 +73,17 @@ static bool open_parts(struct cli_profile *p, const char *path, struct ss_err *e
 	return cli_parts_whole(p->parts, err);
 }
 
+void cli_location_close(struct ss_location *p)
+{
+	if (p->named && p->tree && !p->shared) {
+		struct ss_tree_cost c = ss_tree_cost(p->tree);
+		fprintf(stderr, "stepscope: '%s': %zu file%s fetched, %zu from the cache: %.2f MiB in %u request%s\n", p->named,
+			c.nfetched, c.nfetched == 1 ? "" : "s", c.nkept, (double)c.fetched_bytes / (1 << 20), c.requests,
+			c.requests == 1 ? "" : "s");
+	}
+	ss_location_close(p);
+}
+
 bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *err)
 {
 	if (!ss_location_open(p, path, err))
@@ -81,6 +93,8 @@ bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *e
 		return ss_fail_mem(err);
 	if (cost.n)
 		cli_say(NULL, cost);
+	if (p->remark && !p->shared)
+		fprintf(stderr, "stepscope: '%s': %s\n", p->named, p->remark);
 	for (size_t i = 0; i < p->notes.n && i < 10; i++) {
 		struct ss_str text = ss_arena_printf(&p->arena, "'" SS_FMT "' %s", SS_ARG(p->notes.v[i].path), p->notes.v[i].why);
 		if (!text.p)
@@ -240,6 +254,7 @@ static bool open_kind(struct cli_profile *p, const char *kind, const char *host,
 		return false;
 	if (!ss_run_select(p->run, kind, ss_str_from(host), all_by_default, &p->arena, sel, err))
 		return suggest_host(p, host ? host : "", err);
+	ss_selection_fetch(sel);
 	return (visits && !kind && sel->n > 1 ? list_files(p, sel, err) : open_files(p, sel, err)) && are_whole(p, sel, kind, err);
 }
 
@@ -274,6 +289,7 @@ bool cli_profile_list(struct cli_profile *p, const char *host, struct ss_err *er
 		return false;
 	if (!ss_run_select(p->run, NULL, ss_str_from(host ? host : ""), true, &p->arena, sel, err))
 		return suggest_host(p, host ? host : "", err);
+	ss_selection_fetch(sel);
 	return list_files(p, sel, err) && are_whole(p, sel, NULL, err);
 }
 
@@ -350,6 +366,6 @@ void cli_profile_close(struct cli_profile *p)
 		cli_parts_close(p->parts);
 	free(p->parts);
 	ss_store_free(&p->store);
-	ss_location_close(&p->place);
+	cli_location_close(&p->place);
 	*p = (struct cli_profile){ 0 };
 }

@@ -3,7 +3,8 @@
  * took.
  *
  * Steps are those of the verdict, as in `summary` and in the page's list; of a stored overview its
- * own. They are in the events, so those of a large run are read only when somebody asks.
+ * own. They are in the events, so those of a large run are read only when somebody asks, and so are
+ * all of a bucket's, which would have to be fetched.
  */
 #include "cli.h"
 #include "model/host/host.h"
@@ -109,6 +110,10 @@ static void read_facts(struct facts *f, struct cli_profile *p, const struct ss_r
 	p->run = r;
 	p->run_asked = true;
 	bool whole = large_too || r->bytes <= LARGE_BYTES;
+	if (p->place.tree && !large_too) {
+		snprintf(f->step, sizeof(f->step), "not fetched: --steps");
+		return;
+	}
 	if (!(whole ? read_steps(f, p, overview, &err) : read_device(f, p, &err)))
 		snprintf(f->device, sizeof(f->device), "cannot be read");
 	else if (!whole)

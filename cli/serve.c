@@ -4,6 +4,7 @@
 #include "base/sandbox.h"
 #include "base/heap.h"
 #include "base/system.h"
+#include "location/tree.h"
 #include "rpc/net.h"
 #include "serve/server.h"
 
@@ -99,10 +100,11 @@ static int serve(struct ss_server_config *config, const char *made)
 	struct ss_location place;
 	struct ss_err err = { 0 };
 	config->place = &place;
-	bool ok = cli_location_open(&place, config->logdir, &err) && (!cli_strict || are_whole(&place, &err));
+	bool ok = cli_location_open(&place, config->logdir, &err) && (!place.tree || ss_tree_fetch_all(place.tree, &err)) &&
+		  (!cli_strict || are_whole(&place, &err));
 	config->logdir = ok ? place.named : config->logdir;
 	int status = ok ? serve_place(config, made) : cli_fail(&err);
-	ss_location_close(&place);
+	cli_location_close(&place);
 	return status;
 }
 

@@ -72,11 +72,19 @@ static struct ss_str directory_of(const char *root, const char *address, struct 
 	return ss_arena_printf(arena, "%s%016llx%016llx/", root, (unsigned long long)a, (unsigned long long)b);
 }
 
+bool ss_cache_root(char *root, size_t bytes, struct ss_err *err)
+{
+	if (!root_of(root, bytes))
+		return ss_fail(err, SS_EIO, "there is no directory to keep files in: set STEPSCOPE_CACHE to one");
+	return ss_make_dirs_above(root, NULL) ||
+	       ss_fail(err, SS_EIO, "cannot keep files in '%s': %s. STEPSCOPE_CACHE sets another place", root, strerror(errno));
+}
+
 bool ss_cache_open(struct ss_cache_entry *e, const char *address, struct ss_str name, struct ss_arena *arena, struct ss_err *err)
 {
 	*e = (struct ss_cache_entry){ .fd = -1, .lock = -1, .part = -1 };
-	if (!root_of(e->root, sizeof(e->root)))
-		return ss_fail(err, SS_EIO, "there is no directory to keep files in: set STEPSCOPE_CACHE to one");
+	if (!ss_cache_root(e->root, sizeof(e->root), err))
+		return false;
 	e->dir = directory_of(e->root, address, arena);
 	e->path = e->dir.p ? ss_arena_printf(arena, SS_FMT SS_FMT, SS_ARG(e->dir), SS_ARG(name)) : e->dir;
 	if (!e->path.p)

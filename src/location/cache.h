@@ -40,6 +40,8 @@ bool ss_cache_keep(struct ss_cache_entry *e, const char *tag, struct ss_err *err
 void ss_cache_used(struct ss_cache_entry *e);
 /* What was written and not kept is removed. */
 void ss_cache_close(struct ss_cache_entry *e);
+/* Where all entries are, with "/" at its end, made if need be. */
+bool ss_cache_root(char *root, size_t bytes, struct ss_err *err);
 /* The most bytes that are kept. */
 uint64_t ss_cache_limit_bytes(void);
 

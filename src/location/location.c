@@ -3,7 +3,9 @@
 
 #include "base/file.h"
 #include "base/write.h"
+#include "location/bucket.h"
 #include "location/remote.h"
+#include "location/tree.h"
 #include "location/unpack.h"
 #include "store/kinds.h"
 
@@ -44,8 +46,6 @@ static const struct {
 	struct ss_str scheme;
 	const char *advice;
 } schemes[] = {
-	{ SS_STR_INIT("gs://"), "copy it with 'gcloud storage cp -r ADDRESS DIR', and open DIR" },
-	{ SS_STR_INIT("s3://"), "copy it with 'aws s3 cp --recursive ADDRESS DIR', and open DIR" },
 	{ SS_STR_INIT("ssh://"), "run 'ssh HOST tar -C DIR -cz . | stepscope COMMAND -', or stepscope itself there" },
 	{ SS_STR_INIT(""), "copy it to this machine, and open the copy" },
 };
@@ -151,8 +151,66 @@ static bool take_archive(struct ss_location *p, bool from_stdin, struct ss_err *
 	return ok;
 }
 
+/* ---- buckets ---- */
+
+static void take_remark(struct ss_location *p, const struct ss_bucket *b)
+{
+	if (b->note)
+		p->remark = ss_arena_str(&p->arena, ss_str_from(b->note)).p;
+}
+
+/* What lies below, as a directory. *found: something does. */
+static bool take_below(struct ss_location *p, struct ss_bucket *b, bool *found, struct ss_err *err)
+{
+	bool ok = ss_tree_open(&p->tree, b, p, err);
+	*found = p->tree;
+	if (p->tree)
+		p->path = ss_tree_path(p->tree);
+	take_remark(p, b);
+	return ok;
+}
+
+static bool take_object(struct ss_location *p, struct ss_bucket *b, struct ss_err *err)
+{
+	p->requests = b->requests;
+	bool ok = ss_location_fetch_object(p, b, err);
+	take_remark(p, b);
+	return ok;
+}
+
+/*
+ * An object, or what lies below: the name says what is asked for first. Who may not list can open an object all the same, and
+ * then the refusal of the list is the answer when there is none.
+ */
+static bool take_bucket(struct ss_location *p, struct ss_err *err)
+{
+	struct ss_err list = { 0 }, object = { 0 };
+	struct ss_bucket *b = ss_bucket_open(p->named, err);
+	if (!b)
+		return false;
+	struct ss_str name = last_part(b->path);
+	bool first = b->path.n && (is_archive_name(name) || ss_file_name_tells(name)), found = false;
+	bool ok = first && take_object(p, b, &object);
+	bool gone = object.code == SS_ENOTFOUND;
+	if (!ok && (!first || gone)) {
+		bool listed = take_below(p, b, &found, &list);
+		ok = found;
+		if (!found && b->path.n && !first && (listed || list.code == SS_EIO))
+			ok = take_object(p, b, &object);
+	}
+	if (!ok && list.code)
+		ss_fail(err, list.code, "%s", list.text);
+	else if (!ok)
+		ss_fail(err, object.code, "%s", object.text);
+	if (!p->tree)
+		ss_bucket_close(b);
+	return ok && (p->tree || take_archive(p, false, err));
+}
+
 static bool take_address(struct ss_location *p, struct ss_err *err)
 {
+	if (ss_bucket_is(ss_str_from(p->named)))
+		return take_bucket(p, err);
 	struct ss_str named = ss_str_from(p->named);
 	if (ss_str_starts(named, SS_STR("https://")) || ss_str_starts(named, SS_STR("http://")))
 		return ss_location_fetch(p, err) && take_archive(p, false, err);
@@ -195,6 +253,7 @@ void ss_location_close(struct ss_location *p)
 	if (!p->shared) {
 		ss_scratch_close(&p->scratch);
 		ss_cache_close(&p->cached);
+		ss_tree_close(p->tree);
 		ss_vec_free(&p->notes);
 	}
 	ss_arena_release(&p->arena);
@@ -203,13 +262,22 @@ void ss_location_close(struct ss_location *p)
 
 const char *ss_location_scratch(const struct ss_location *p)
 {
+	if (p->named && p->tree)
+		return ss_tree_scratch(p->tree);
 	return p->named && p->scratch.fd >= 0 ? p->scratch.parent : NULL;
 }
 
 struct ss_str ss_location_cost(const struct ss_location *p, struct ss_arena *arena)
 {
 	const char *s = p->requests == 1 ? "" : "s";
-	if (!p->requests || p->shared)
+	if (p->shared)
+		return SS_STR("");
+	if (p->tree) {
+		struct ss_tree_cost c = ss_tree_cost(p->tree);
+		return ss_arena_printf(arena, "'%s': %zu object%s, %zu of them may be read (%u request%s)", p->named, c.nlisted,
+				       c.nlisted == 1 ? "" : "s", c.nshown, c.requests, c.requests == 1 ? "" : "s");
+	}
+	if (!p->requests)
 		return SS_STR("");
 	if (!p->fetched_bytes)
 		return ss_arena_printf(arena, "'%s' has not changed: read from the cache (%u request%s)", p->named, p->requests, s);
@@ -226,7 +294,7 @@ static bool rename_skipped(const struct ss_location *p, struct ss_store *s)
 		if (!ss_str_starts(*path, below))
 			continue;
 		struct ss_str rest = ss_str_sub(*path, below.n + (path->n > below.n), path->n);
-		*path = ss_arena_printf(&s->arena, "%s%s" SS_FMT, p->named, rest.n ? ":" : "", SS_ARG(rest));
+		*path = ss_arena_printf(&s->arena, "%s%s" SS_FMT, p->named, !rest.n ? "" : p->tree ? "/" : ":", SS_ARG(rest));
 		if (!path->p)
 			return false;
 	}

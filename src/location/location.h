@@ -6,6 +6,7 @@
  *	FILE		an archive (zip; tar, plain or packed with gzip or zstd): a directory of its members
  *	-		what standard input holds: an archive, or one profile
  *	https://...	a file, profile or archive, fetched into the cache (cache.h)
+ *	s3://, gs://	an object in the same way, or what lies below in a bucket, as a directory (tree.h)
  *
  * Of an archive those members are unpacked that are read by their names (ss_store_reads), into a
  * directory of this process (scratch.h), up to the bound on what a packed file may become
@@ -20,6 +21,8 @@
 #include "location/scratch.h"
 #include "store/store.h"
 
+struct ss_tree;
+
 struct ss_location {
 	const char *named;	/* as the user says */
 	const char *path;	/* on this machine, NUL-terminated */
@@ -27,9 +30,11 @@ struct ss_location {
 	size_t nnotes_all;
 	struct ss_scratch scratch;
 	struct ss_cache_entry cached;	/* of an address */
+	struct ss_tree *tree;		/* of a bucket; NULL: none */
 	unsigned requests;		/* that were made; fetched_bytes is 0 where the cache had the file */
 	uint64_t fetched_bytes;
 	bool shared;			/* the one of ss_location_share: what lies there is not this one's to close */
+	const char *remark;		/* about the address, worth being told; NULL: none */
 	struct ss_arena arena;
 };
 
@@ -57,7 +62,7 @@ const char *ss_location_scratch(const struct ss_location *p);
 /* Does `path` lead to files that were made or fetched for this process, and not to where the user says? */
 static inline bool ss_location_is_made(const struct ss_location *p)
 {
-	return p->scratch.fd >= 0 || p->requests;
+	return p->scratch.fd >= 0 || p->requests || p->tree;
 }
 /* What it cost to fetch it, in words; "" where nothing was, p NULL where memory is out. */
 struct ss_str ss_location_cost(const struct ss_location *p, struct ss_arena *arena);

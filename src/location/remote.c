@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/write.h"
+#include "location/bucket.h"
 #include "rpc/download.h"
 
 #include <errno.h>
@@ -14,9 +15,8 @@
 #define NAME_BYTES 200
 
 /* The last part of the path, as a file can be called; its end tells what the file is. */
-static struct ss_str name_of(const char *shown, struct ss_arena *arena)
+struct ss_str ss_location_file_name(struct ss_str s, struct ss_arena *arena)
 {
-	struct ss_str s = ss_str_from(shown);
 	size_t begin = ss_str_find(s, SS_STR("://")) + 3, slash = ss_str_rchr(ss_str_sub(s, begin, s.n), '/');
 	struct ss_str name = slash == SS_NPOS ? SS_STR("") : ss_str_sub(s, begin + slash + 1, s.n);
 	if (name.n > NAME_BYTES)
@@ -52,18 +52,36 @@ static bool move_to_scratch(struct ss_location *p, struct ss_str name, struct ss
 	return ok;
 }
 
-static bool fetch(struct ss_location *p, const char *url, struct ss_str name, struct ss_err *err)
+static bool fetch(struct ss_location *p, const char *url, const struct ss_auth *auth, struct ss_str name, struct ss_err *err)
 {
-	struct ss_download d = { .same = false };
+	struct ss_download d = { .auth = auth, .named = p->named };
 	snprintf(d.etag, sizeof(d.etag), "%s", p->cached.tag);
-	bool ok = ss_cache_begin(&p->cached, err) && ss_download(url, p->cached.part, &d, err);
-	p->requests = d.requests;
+	struct ss_connection *c = ss_cache_begin(&p->cached, err) ? ss_connection_open(err) : NULL;
+	bool ok = c && ss_download(c, url, p->cached.part, &d, err);
+	ss_connection_close(c);
+	p->requests += d.requests;
 	p->fetched_bytes = ok && !d.same ? d.bytes : 0;
 	if (!ok || d.same)
 		return ok;
 	if (!d.etag[0] || d.no_store || d.bytes > ss_cache_limit_bytes())
 		return move_to_scratch(p, name, err);
 	return ss_cache_keep(&p->cached, d.etag, err);
+}
+
+/* The file at the address, which is called p->named. */
+static bool fetch_into_cache(struct ss_location *p, const char *url, const struct ss_auth *auth, struct ss_err *err)
+{
+	struct ss_str name = p->named ? ss_location_file_name(ss_str_from(p->named), &p->arena) : (struct ss_str){ NULL, 0 };
+	if (!name.p)
+		return ss_fail_mem(err);
+	bool ok = ss_cache_open(&p->cached, url, name, &p->arena, err);
+	p->path = ok ? p->cached.path.p : p->path;
+	ok = ok && fetch(p, url, auth, name, err);
+	if (ok)
+		ss_cache_used(&p->cached);
+	if (!ok || p->scratch.fd >= 0)
+		ss_cache_close(&p->cached);
+	return ok;
 }
 
 bool ss_location_fetch(struct ss_location *p, struct ss_err *err)
@@ -74,15 +92,21 @@ bool ss_location_fetch(struct ss_location *p, struct ss_err *err)
 		return false;
 	ss_address_shown(ss_str_from(url), shown, sizeof(shown));
 	p->named = ss_arena_str(&p->arena, ss_str_from(shown)).p;
-	struct ss_str name = p->named ? name_of(shown, &p->arena) : (struct ss_str){ NULL, 0 };
-	if (!name.p)
-		return ss_fail_mem(err);
-	bool ok = ss_cache_open(&p->cached, url, name, &p->arena, err);
-	p->path = ok ? p->cached.path.p : p->path;
-	ok = ok && fetch(p, url, name, err);
-	if (ok)
-		ss_cache_used(&p->cached);
-	if (!ok || p->scratch.fd >= 0)
-		ss_cache_close(&p->cached);
-	return ok;
+	return fetch_into_cache(p, url, NULL, err);
+}
+
+bool ss_location_fetch_object(struct ss_location *p, struct ss_bucket *b, struct ss_err *err)
+{
+	struct ss_arena a = { 0 };
+	struct ss_err why = { 0 };
+	struct ss_auth auth;
+	bool ok;
+	do {
+		ss_arena_release(&a);
+		why = (struct ss_err){ 0 };
+		struct ss_str url = b->kind->url(b, b->path, SS_STR(""), &a);
+		ok = url.p ? b->kind->auth(b, &auth, &a, &why) && fetch_into_cache(p, url.p, &auth, &why) : ss_fail_mem(&why);
+	} while (!ok && b->kind->again(b));
+	ss_arena_release(&a);
+	return ok || ss_fail(err, why.code, "%s", why.text);
 }

@@ -82,6 +82,23 @@ static bool make_one(struct ss_scratch *s)
 	return false;
 }
 
+/* In s->parent. */
+static bool open_one(struct ss_scratch *s, const char *variable, struct ss_err *err)
+{
+	if (!is_ours(s->parent))
+		return ss_fail(err, SS_EIO,
+			"cannot unpack into '%s': it cannot be made, or is not a directory of yours alone. $%s sets "
+			"another place",
+			       s->parent, variable);
+	int fd = open(s->parent, OPEN_DIR);
+	if (fd >= 0)
+		sweep(fd);
+	if (fd >= 0)
+		close(fd);
+	return make_one(s) || ss_fail(err, SS_EIO, "cannot unpack into '%s': %s. $%s sets another place", s->parent,
+		strerror(errno), variable);
+}
+
 bool ss_scratch_open(struct ss_scratch *s, struct ss_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -91,18 +108,16 @@ bool ss_scratch_open(struct ss_scratch *s, struct ss_err *err)
 	int n = snprintf(s->parent, sizeof(s->parent), "%s/stepscope-%u", tmp, (unsigned)geteuid());
 	if (n < 0 || (size_t)n >= sizeof(s->parent))
 		return ss_fail(err, SS_EIO, "cannot unpack: the path of $TMPDIR is too long");
-	if (!is_ours(s->parent))
-		return ss_fail(err, SS_EIO,
-			"cannot unpack into '%s': it cannot be made, or is not a directory of yours alone. $TMPDIR sets "
-			"another place",
-			       s->parent);
-	int fd = open(s->parent, OPEN_DIR);
-	if (fd >= 0)
-		sweep(fd);
-	if (fd >= 0)
-		close(fd);
-	return make_one(s) || ss_fail(err, SS_EIO, "cannot unpack into '%s': %s. $TMPDIR sets another place", s->parent,
-		strerror(errno));
+	return open_one(s, "TMPDIR", err);
+}
+
+bool ss_scratch_open_in(struct ss_scratch *s, const char *parent, struct ss_err *err)
+{
+	*s = (struct ss_scratch){ .fd = -1 };
+	int n = snprintf(s->parent, sizeof(s->parent), "%s", parent);
+	if (n < 0 || (size_t)n >= sizeof(s->parent))
+		return ss_fail(err, SS_EIO, "the path of $STEPSCOPE_CACHE is too long");
+	return open_one(s, "STEPSCOPE_CACHE", err);
 }
 
 void ss_scratch_close(struct ss_scratch *s)

@@ -19,6 +19,8 @@ struct ss_scratch {
 };
 
 bool ss_scratch_open(struct ss_scratch *s, struct ss_err *err);
+/* The same below `parent`, a directory of this user's that may have to be made. */
+bool ss_scratch_open_in(struct ss_scratch *s, const char *parent, struct ss_err *err);
 void ss_scratch_close(struct ss_scratch *s);
 /* Remove a file or a directory with all below it. */
 void ss_scratch_remove(int dir, const char *name);

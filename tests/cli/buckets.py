@@ -1,0 +1,440 @@
+#!/usr/bin/env python3
+"""s3:// as PATH, against a server of our own that checks every signature, lists in pages, and can do everything wrong; credentials from everywhere."""
+import argparse
+import hashlib
+import hmac
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+import xml.sax.saxutils
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import profiles
+
+SAMPLE = os.path.join(profiles.ROOT, 'synth_tpu_3hosts')
+RUN = 'plugins/profile/run'
+KEY, SECRET, SESSION = 'AKIDEXAMPLE', 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY', 'FwoGZXIvYXdzEBYaDHqa0AP//tokenEXAMPLE=='
+STAMP = 'Mon, 23 Nov 2026 10:00:00 GMT'
+
+
+def sample():
+    out = {}
+    for d, _, names in os.walk(SAMPLE):
+        for n in names:
+            with open(os.path.join(d, n), 'rb') as f:
+                out[os.path.relpath(os.path.join(d, n), SAMPLE)] = f.read()
+    return out
+
+
+FILES = sample()
+
+
+def signature(secret, handler, words):
+    """What the signature has to be, by the definition of version 4."""
+    credential, signed = words['Credential'].split('/'), words['SignedHeaders'].split(';')
+    path, _, query = handler.path.partition('?')
+    lines = [handler.command, path, '&'.join(sorted(query.split('&'))) if query else '']
+    lines += [f'{name}:{" ".join(handler.headers.get(name, "").split())}' for name in signed] + ['', words['SignedHeaders']]
+    lines.append(handler.headers.get('x-amz-content-sha256', hashlib.sha256(b'').hexdigest()))
+    scope = '/'.join(credential[1:])
+    text = '\n'.join(['AWS4-HMAC-SHA256', handler.headers['x-amz-date'], scope, hashlib.sha256('\n'.join(lines).encode()).hexdigest()])
+    key = ('AWS4' + secret).encode()
+    for part in credential[1:]:
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest(), credential
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Buckets are named after what they do wrong."""
+    protocol_version = 'HTTP/1.1'
+
+    def log_message(self, *args):
+        pass
+
+    def send(self, status, body=b'', *headers):
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def refuse(self, status, code, more='', *headers):
+        self.send(status, f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>no</Message>{more}</Error>'.encode(), *headers)
+
+    def allowed(self, bucket):
+        """The refusal that was sent, if any."""
+        s, given = self.server, self.headers.get('Authorization', '')
+        if bucket.startswith('public'):
+            return not given or self.refuse(400, 'NotWanted')
+        if not given:
+            return self.refuse(403, 'AccessDenied')
+        words = dict(w.strip().split('=', 1) for w in given.partition(' ')[2].split(','))
+        want, credential = signature(SECRET, self, words)
+        if credential[0] != KEY:
+            return self.refuse(403, 'InvalidAccessKeyId')
+        if s.session and self.headers.get('x-amz-security-token') != s.session:
+            return self.refuse(400, 'InvalidToken')
+        if s.session and 'x-amz-security-token' not in words['SignedHeaders']:
+            return self.refuse(403, 'AccessDenied')
+        if not hmac.compare_digest(want, words['Signature']) or 'host' not in words['SignedHeaders'].split(';'):
+            return self.refuse(403, 'SignatureDoesNotMatch')
+        if credential[2] != s.regions.get(bucket, 'us-east-1'):
+            region = s.regions.get(bucket, 'us-east-1')
+            return self.refuse(400, 'AuthorizationHeaderMalformed', f'<Region>{region}</Region>')
+        return True
+
+    def do_GET(self):
+        s = self.server
+        path, _, query = self.path.partition('?')
+        bucket, _, key = urllib.parse.unquote(path)[1:].partition('/')
+        q = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+        with s.lock:
+            s.seen.append((bucket, key, self.headers.get('Range'), self.headers.get('Authorization')))
+            n = sum(1 for b, *_ in s.seen if b == bucket)
+        codes = {'expired': (400, 'ExpiredToken'), 'denied': (403, 'AccessDenied'), 'skewed': (403, 'RequestTimeTooSkewed'), 'nobucket': (404, 'NoSuchBucket'),
+                 'teapot': (418, 'Te<a>pot'), 'slow': (503, 'SlowDown')}
+        if not self.allowed(bucket):
+            return None
+        if bucket in codes and not (bucket == 'slow' and n > 2):
+            return self.refuse(*codes[bucket])
+        if bucket == 'elsewhere':
+            return self.refuse(307, 'TemporaryRedirect', '<Endpoint>127.0.0.1</Endpoint>', ('Location', f'http://127.0.0.1:{s.other}/x'))
+        if q.get('list-type') == '2' and not key:
+            return self.list(bucket, q)
+        return self.get(bucket, key)
+
+    def objects(self, bucket):
+        s = self.server
+        if bucket == 'hostile':
+            names = ['../up.xplane.pb', 'a//b.xplane.pb', './x.xplane.pb', 'a/../../y.xplane.pb', '/root.xplane.pb', 'n\x01l.xplane.pb', 'x' * 300 + '.xplane.pb', RUN + '/h&<>"\' é.xplane.pb',
+                     'twice', 'twice/a.xplane.pb', RUN + '.xplane.pb/z.xplane.pb', RUN + '.xplane.pb']
+            return {'logs/' + n: (FILES[RUN + '/host0.xplane.pb'], '"h"') for n in names}
+        return s.objects.get(bucket, {})
+
+    def list(self, bucket, q):
+        bad = {'notxml': b'{"a": 1}', 'doctype': b'<!DOCTYPE x [<!ENTITY a "b">]><ListBucketResult>&a;</ListBucketResult>', 'unclosed': b'<ListBucketResult><Contents><Key>a',
+               'deep': b'<ListBucketResult>' + b'<a>' * 100000, 'entity': b'<ListBucketResult><Contents><Key>&x;</Key><Size>1</Size></Contents></ListBucketResult>',
+               'nosize': b'<ListBucketResult><Contents><Key>a</Key><Size>-1</Size></Contents></ListBucketResult>', 'html': b'<html><body>Sign in</body></html>',
+               'nonext': b'<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>', 'huge': b'<ListBucketResult>' + b' ' * (17 << 20),
+               'endless': b'<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken></ListBucketResult>'}
+        if bucket in bad:
+            return self.send(200, bad[bucket])
+        names = [k for k in sorted(self.objects(bucket), key=str.encode) if k.startswith(q['prefix'])]
+        begin = int(q.get('continuation-token', '0').split('=')[0])
+        some, more = names[begin:begin + self.server.page], begin + self.server.page < len(names)
+        escape = xml.sax.saxutils.escape
+        body = ''.join(f'<Contents><Key>{escape(k)}</Key><LastModified>2026-11-23T10:00:00.000Z</LastModified><ETag>{escape(self.objects(bucket)[k][1], {chr(34): "&quot;"})}'
+                       f'</ETag><Size>{len(self.objects(bucket)[k][0]) + (bucket == "longer")}</Size><StorageClass>STANDARD</StorageClass></Contents>' for k in some)
+        token = f'<NextContinuationToken>{begin + len(some)}=+/&amp;</NextContinuationToken>' if more else ''
+        return self.send(200, f'<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>{bucket}</Name>'
+                              f'<IsTruncated>{str(more).lower()}</IsTruncated>{body}{token}</ListBucketResult>'.encode())
+
+    def get(self, bucket, key):
+        held = self.objects(bucket).get(key)
+        if not held:
+            return self.refuse(404, 'NoSuchKey')
+        data, tag = held
+        if bucket == 'changed':
+            tag = '"another"'
+        if self.headers.get('If-None-Match') == tag:
+            return self.send(304, b'', ('ETag', tag))
+        asked = re.match(r'bytes=(\d+)-(\d+)$', self.headers.get('Range', ''))
+        headers = [('ETag', tag), ('Last-Modified', STAMP)]
+        if not asked or bucket == 'noranges':
+            return self.send(200, data, *headers)
+        first, last = int(asked[1]), min(int(asked[2]), len(data) - 1)
+        part = data[first:last + 1]
+        headers.append(('Content-Range', f'bytes {first}-{last}/{len(data)}'))
+        if bucket == 'cut':
+            self.send_response(206)
+            for h in headers + [('Content-Length', str(len(part)))]:
+                self.send_header(*h)
+            self.end_headers()
+            self.wfile.write(part[:len(part) // 2])
+            self.close_connection = True
+            return None
+        return self.send(206, part, *headers)
+
+
+class Roles(http.server.BaseHTTPRequestHandler):
+    """What gives credentials: a machine's metadata, a container's, the token service."""
+    protocol_version = 'HTTP/1.1'
+
+    def log_message(self, *args):
+        pass
+
+    def answer(self, body, status=200):
+        self.send_response(status)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def credentials(self):
+        self.server.given += 1
+        end = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() + 3600))
+        return json.dumps({'AccessKeyId': KEY, 'SecretAccessKey': SECRET, 'Token': SESSION, 'Expiration': end})
+
+    def do_PUT(self):
+        self.answer('TOKEN' if self.headers.get('X-aws-ec2-metadata-token-ttl-seconds') else '', 200)
+
+    def do_POST(self):
+        body = urllib.parse.parse_qs(self.rfile.read(int(self.headers['Content-Length'])).decode())
+        if body.get('Action') != ['AssumeRoleWithWebIdentity'] or body.get('WebIdentityToken') != ['web/token+1']:
+            return self.answer('<Error/>', 403)
+        return self.answer(f'<R><Credentials><AccessKeyId>{KEY}</AccessKeyId><SecretAccessKey>{SECRET}</SecretAccessKey><SessionToken>{SESSION}</SessionToken>'
+                           '<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></R>')
+
+    def do_GET(self):
+        machine = '/latest/meta-data/iam/security-credentials/'
+        if self.path == '/container':
+            return self.answer(self.credentials(), 200 if self.headers.get('Authorization') == 'Bearer c' else 401)
+        if self.headers.get('X-aws-ec2-metadata-token') != 'TOKEN':
+            return self.answer('', 401)
+        return self.answer('role' if self.path == machine else self.credentials() if self.path == machine + 'role' else 'eu-west-3')
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, handler):
+        super().__init__(('127.0.0.1', 0), handler)
+        self.lock = threading.Lock()
+        self.seen, self.session, self.page, self.given, self.regions = [], None, 1000, 0, {}
+        self.port = self.server_address[1]
+        self.url = f'http://127.0.0.1:{self.port}'
+        self.objects = {}
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, *args):
+        pass
+
+    def put(self, bucket, key, data, tag=None):
+        self.objects.setdefault(bucket, {})[key] = (data, tag or f'"{hashlib.md5(data).hexdigest()}"')
+
+
+class Checks:
+    def __init__(self, binary, scratch, s):
+        self.binary, self.scratch, self.s = binary, scratch, s
+        self.passed = self.failed = 0
+        self.cache, self.home = os.path.join(scratch, 'cache'), os.path.join(scratch, 'home')
+        os.mkdir(self.home)
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith('AWS_')}
+        self.env.update(HOME=self.home, STEPSCOPE_CACHE=self.cache, STEPSCOPE_FETCH_TIMEOUT_S='5', AWS_ENDPOINT_URL=s.url, AWS_EC2_METADATA_DISABLED='true')
+        self.keys = {'AWS_ACCESS_KEY_ID': KEY, 'AWS_SECRET_ACCESS_KEY': SECRET}
+
+    def check(self, what, good, shown=''):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        if not good:
+            print(f'{what}: {shown}')
+
+    def run(self, *args, keys=None, **env):
+        return subprocess.run([self.binary, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, stdin=subprocess.DEVNULL,
+                              env={**self.env, **(self.keys if keys is None else keys), **env})
+
+    def case(self, what, args, status, err, keys=None, **env):
+        before = self.kept()
+        done = self.run(*args, keys=keys, **env)
+        said = done.stderr.decode('utf-8', 'replace')
+        self.check(what, done.returncode == status and re.search(err, said, re.S), f'status {done.returncode}, {said[:700]!r}, {done.stdout[-200:]!r}')
+        self.check(f'{what}: no secret', not any(s in said or s.encode() in done.stdout for s in (SECRET, SESSION)), said)
+        if status:
+            self.check(f'{what}: nothing half-written is kept', self.kept() == before, self.kept())
+        self.check(f'{what}: nothing is left open', not os.path.isdir(f'{self.cache}/open') or not os.listdir(f'{self.cache}/open'), '')
+        return done.stdout
+
+    def kept(self):
+        return sorted((n, os.path.getsize(os.path.join(d, n))) for d, _, names in os.walk(self.cache) for n in names if n != 'lock')
+
+
+def reading(c, s):
+    for name, data in FILES.items():
+        s.put('logs', 'exp 1/größe+ü/' + name, data)
+    s.put('logs', 'exp 1/größe+ü/ckpt/model.bin', b'x' * 1000)
+    s.put('logs', 'exp 1/größe+ü2/plugins/profile/run/other.xplane.pb', b'not asked for')
+    url = 's3://logs/exp 1/größe+ü'
+    want = json.loads(c.run('tool', 'overview_page', SAMPLE, '--format', 'json').stdout)['tables']
+    runs = c.case('runs are listed', ['runs', url], 0, r'4 objects, 3 of them may be read \(1 request\).* 0 files fetched, 0 from the cache: 0.00 MiB in 1 request\n')
+    c.check('without a file', b'host0 host1 host2' in runs and b'not fetched: --steps' in runs and b'2026-11-23' in runs, runs)
+    got = c.case('a directory', ['tool', 'overview_page', url, '--format', 'json'], 0, r'3 files fetched, 0 from the cache: 0\.04 MiB in 4 requests\n')
+    c.check('its answer is that of the directory', json.loads(got)['tables'] == want)
+    c.check('nothing else is fetched', not any('model.bin' in k or 'other' in k for _, k, *_ in s.seen), s.seen)
+    got = c.case('again', ['tool', 'overview_page', url + '/', '--format', 'json'], 0, r'0 files fetched, 3 from the cache: 0\.00 MiB in 1 request\n')
+    c.check('from the cache it is the same', json.loads(got)['tables'] == want)
+    c.case('one host of it', ['tool', 'overview_page', url, '--host', 'host1'], 0, '0 files fetched, 1 from the cache')
+    c.case('the run itself', ['summary', f'{url}/{RUN}'], 0, '3 objects, 3 of them')
+    c.check('it keeps its name', c.run('runs', f'{url}/{RUN}').stdout.startswith(b'run '), '')
+    c.case('one file', ['summary', f'{url}/{RUN}/host0.xplane.pb'], 0, r'has not changed: read from the cache \(1 request\)\n')
+    c.case('the whole bucket', ['runs', 's3://logs'], 0, '5 objects, 4 of them')
+    s.put('logs', f'exp 1/größe+ü/{RUN}/host0.xplane.pb', FILES[f'{RUN}/host0.xplane.pb'], '"new"')
+    c.case('a file that changed is fetched again', ['summary', url], 0, '1 file fetched, 2 from the cache')
+    s.page = 2
+    c.case('a list of several pages', ['runs', url], 0, r'4 objects, 3 of them may be read \(2 requests\)')
+    s.page = 1000
+    done = c.run('doctor', url)
+    c.check('doctor', done.returncode == 0 and b'host2' in done.stdout, done.stdout + done.stderr)
+    archive = os.path.join(c.scratch, 'a.tar')
+    subprocess.run(['tar', '-C', SAMPLE, '-cf', archive, '.'], check=True)
+    with open(archive, 'rb') as f:
+        s.put('logs', 'a.tar', f.read())
+    c.case('an archive', ['summary', 's3://logs/a.tar'], 0, 'MiB in 1 request\n')
+    c.case('two addresses', ['diff', url, 's3://logs/a.tar'], 0, 'from the cache')
+    c.case('no cache', ['summary', url], 0, '3 files fetched, 0 from the cache', STEPSCOPE_CACHE_MB='0', STEPSCOPE_CACHE=os.path.join(c.scratch, 'none'))
+    c.check('keeps nothing', not any(n.endswith('.pb') for _, _, names in os.walk(os.path.join(c.scratch, 'none')) for n in names))
+    c.case('without ranges', ['summary', 's3://noranges/l'], 0, '3 files fetched')
+    small = c.run('tool', 'overview_page', url, '--format', 'json', STEPSCOPE_CACHE=os.path.join(c.scratch, 'other'))
+    c.check('another cache', json.loads(small.stdout)['tables'] == want, small.stderr)
+
+
+def heads(c, s):
+    """Of JSON and event files the begin is read while listing."""
+    s.put('heads', f'l/{RUN}/host0.xplane.pb', FILES[f'{RUN}/host0.xplane.pb'])
+    s.put('heads', f'l/{RUN}/config.json', b'{"a": "' + b'x' * 200000 + b'"}')
+    s.put('heads', f'l/{RUN}/rank.json', b'{"schemaVersion": 1, "deviceProperties": [], "traceEvents": [' + b' ' * 300000 + b']}')
+    before = len(s.seen)
+    c.case('the begin of JSON', ['runs', 's3://heads/l'], 0, r'3 objects, 3 of them.*0 files fetched, 0 from the cache: 0.03 MiB in 3 requests')
+    asked = sorted(r for _, k, r, _ in s.seen[before:] if k)
+    c.check('is 16 KiB', asked == ['bytes=0-16383'] * 2, asked)
+    c.case('which the cache keeps', ['runs', 's3://heads/l'], 0, '0.00 MiB in 1 request')
+
+
+def faults(c, s):
+    for bucket in ('cut', 'changed', 'longer', 'noranges'):
+        for name, data in FILES.items():
+            s.put(bucket, 'l/' + name, data)
+    cases = {
+        'expired/l': r'\(ExpiredToken\): the credentials of the environment have expired: get new ones', 'denied/l': r'\(AccessDenied\): the credentials of the environment do not allow it',
+        'skewed/l': 'the clock of this machine is wrong', 'nobucket/l': "there is no bucket 'nobucket'", 'teapot/l': 'answered with status 418', 'elsewhere/l': 'redirected to another host',
+        'logs/none': "there is no 's3://logs/none'", 'logs/none.tar': "there is no 's3://logs/none.tar'", 'notxml/l': 'is not as S3 writes it', 'doctype/l': 'is not as S3 writes it',
+        'unclosed/l': 'is not as S3 writes it', 'deep/l': 'is not as S3 writes it', 'entity/l': 'is not as S3 writes it', 'nosize/l': 'is not as S3 writes it', 'html/l': 'is not as S3 writes it',
+        'nonext/l': 'is not as S3 writes it', 'huge/l': 'is too long', 'endless/l': 'does not end',
+    }
+    for path, said in cases.items():
+        c.case(path, ['runs', 's3://' + path], 1, said)
+    c.case('busy, and asked again', ['runs', 's3://slow'], 1, 'no profile in')
+    c.case('a body that is cut', ['summary', 's3://cut/l'], 1, r'was cut: \d+ bytes came')
+    c.case('another ETag than the list has', ['summary', 's3://changed/l'], 1, 'changed after it was listed: try again')
+    c.case('another length than the list has', ['summary', 's3://longer/l'], 1, 'changed after it was listed: try again')
+    c.case('nobody listens', ['runs', 's3://logs/x'], 1, 'no answer of s3://logs/x', AWS_ENDPOINT_URL='http://127.0.0.1:1')
+    c.case('an endpoint without encryption', ['runs', 's3://logs/x'], 1, 'is not encrypted', AWS_ENDPOINT_URL='http://192.0.2.1')
+    for address, said in (('s3://', 'names no bucket'), ('s3://a:b/c', 'names no bucket'), ('s3://a@b/c', 'names no bucket'), ('s3:///x', 'names no bucket'),
+                          ('s3://logs/a/../b', 'cannot be shown as a directory'), ('s3://logs/a\nb', 'is no address')):
+        c.case(address, ['runs', address], 1, said)
+    said = c.run('runs', 's3://hostile/logs')
+    c.check('hostile names', said.returncode == 0 and said.stderr.count(b'no file can be called so') == 7 and b'hostile/logs/plugins/profile/run.xplane.pb/z.xplane.pb\' is not read: its name collides' in said.stderr and 'h&<>"\' é'.encode() in said.stdout,
+            said.stdout + said.stderr)
+    c.check('nothing outside', not os.path.exists(os.path.join(c.cache, 'open', 'up.xplane.pb')) and not os.path.exists('/root.xplane.pb'))
+
+
+def regions(c, s):
+    for name, data in FILES.items():
+        s.put('west', 'l/' + name, data)
+    s.regions['west'] = 'eu-west-1'
+    c.case('another region', ['runs', 's3://west/l'], 0, r"the bucket is in the region eu-west-1, not in us-east-1: AWS_REGION=eu-west-1 saves requests")
+    c.case('of one file', ['runs', f's3://west/l/{RUN}/host1.xplane.pb'], 0, 'is in the region eu-west-1')
+    c.case('which is set', ['runs', 's3://west/l'], 0, r'\(1 request\)', AWS_REGION='eu-west-1')
+    s.regions['west'] = 'nowhere/../'
+    c.case('a region that is none', ['runs', 's3://west/l'], 1, 'AuthorizationHeaderMalformed')
+    c.case('a region of ours that is none', ['runs', 's3://west/l'], 1, 'is no region', AWS_REGION='a/b')
+    s.regions['west'] = 'eu-west-1'
+
+
+def credentials(c, s, roles):
+    def write(name, text):
+        path = os.path.join(c.home, '.aws', name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w') as f:
+            f.write(text)
+        return path
+    c.case('nobody', ['runs', 's3://logs/x'], 1, 'may not be read without credentials, and none were found', keys={})
+    for name, data in FILES.items():
+        s.put('public', 'l/' + name, data)
+    c.case('nobody, in a public bucket', ['summary', 's3://public/l'], 0, '3 files fetched', keys={})
+    c.case('a wrong secret', ['runs', 's3://logs/x'], 1, 'the secret is not that of the key', AWS_SECRET_ACCESS_KEY='x')
+    c.case('a wrong key', ['runs', 's3://logs/x'], 1, 'are not known there', AWS_ACCESS_KEY_ID='x')
+    c.case('half of them', ['runs', 's3://logs/x'], 1, 'belong together', keys={'AWS_ACCESS_KEY_ID': KEY})
+    s.session = SESSION
+    c.case('a session', ['runs', 's3://logs/exp 1'], 0, 'objects', AWS_SESSION_TOKEN=SESSION)
+    s.session = None
+    write('credentials', f'# c\n[default]\naws_access_key_id = wrong\naws_secret_access_key=x\n[ work ]\n aws_access_key_id = nested\naws_access_key_id={KEY}\n'
+                         f'aws_secret_access_key = {SECRET}\n[sso]\n')
+    write('config', '[default]\nregion = us-east-1\n[profile work]\nregion=us-east-1\ns3 =\n  region = nowhere\n[profile sso]\nsso_session = x\nregion = us-east-1\n')
+    c.case('the default profile', ['runs', 's3://logs/exp 1'], 1, "the credentials of the profile 'default' are not known", keys={})
+    c.case('a profile', ['runs', 's3://logs/exp 1'], 0, 'objects', keys={}, AWS_PROFILE='work')
+    c.case('one that others have to fetch', ['runs', 's3://logs/exp 1'], 1, 'aws configure export-credentials --profile sso', keys={}, AWS_PROFILE='sso')
+    moved = write('elsewhere', f'[work]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\naws_session_token = {SESSION}\n')
+    s.session = SESSION
+    c.case('a file elsewhere', ['runs', 's3://logs/exp 1'], 0, 'objects', keys={}, AWS_PROFILE='work', AWS_SHARED_CREDENTIALS_FILE=moved)
+    shutil.rmtree(os.path.join(c.home, '.aws'))
+    token = os.path.join(c.scratch, 'token')
+    with open(token, 'w') as f:
+        f.write('web/token+1\n')
+    c.case('a web identity', ['runs', 's3://logs/exp 1'], 0, 'objects', keys={}, AWS_WEB_IDENTITY_TOKEN_FILE=token, AWS_ROLE_ARN='arn:aws:iam::1:role/r', AWS_ENDPOINT_URL_STS=roles.url)
+    c.case('a web identity without a token', ['runs', 's3://logs/exp 1'], 1, 'cannot read the token', keys={}, AWS_WEB_IDENTITY_TOKEN_FILE='/none', AWS_ROLE_ARN='r')
+    c.case('a container', ['runs', 's3://logs/exp 1'], 0, 'objects', keys={}, AWS_CONTAINER_CREDENTIALS_FULL_URI=roles.url + '/container', AWS_CONTAINER_AUTHORIZATION_TOKEN='Bearer c')
+    c.case('a container that refuses', ['runs', 's3://logs/exp 1'], 1, 'answers with status 401', keys={}, AWS_CONTAINER_CREDENTIALS_FULL_URI=roles.url + '/container')
+    c.case('a container elsewhere', ['runs', 's3://logs/exp 1'], 1, 'is not encrypted', keys={}, AWS_CONTAINER_CREDENTIALS_FULL_URI='http://192.0.2.1/container')
+    s.regions['logs'] = 'eu-west-3'
+    c.case('a machine', ['runs', 's3://logs/exp 1'], 0, 'objects', keys={}, AWS_EC2_METADATA_DISABLED='', AWS_EC2_METADATA_SERVICE_ENDPOINT=roles.url)
+    s.session, s.regions = None, {}
+    c.check('no credential is written down', not any(x.encode() in open(os.path.join(d, n), 'rb').read() for d, _, names in os.walk(c.cache) for n in names
+                                                     for x in (SECRET, SESSION)))
+
+
+def served(c, s):
+    p = subprocess.Popen([c.binary, 'serve', '--port', '0', '--logdir', 's3://logs/exp 1/größe+ü'], stderr=subprocess.PIPE, env={**c.env, **c.keys})
+    text = b''
+    for line in p.stderr:
+        text += line
+        if b'Ctrl-C' in line:
+            break
+    found = re.search(rb'http://127\.0\.0\.1:(\d+)/ \(Ctrl', text)
+    import urllib.request
+    answers = []
+    for path in ('/api/runs', '/data/plugin/profile/data?run=run&tag=overview_page&host=ALL_HOSTS'):
+        with urllib.request.urlopen(f'http://127.0.0.1:{int(found[1])}{path}') as r:
+            answers.append(r.read())
+    c.check('serve shows it', b'host2' in answers[0] and len(answers[1]) > 1000, answers[0][:300])
+    p.terminate()
+    p.wait(10)
+    text += p.stderr.read()
+    p.stderr.close()
+    c.check('and tells no secret', SECRET.encode() not in text, text)
+    c.check('nothing is left open', not os.listdir(f'{c.cache}/open'), os.listdir(f'{c.cache}/open'))
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument('--bin', default='build/stepscope')
+    binary = os.path.abspath(a.parse_args().bin)
+    scratch = tempfile.mkdtemp(prefix='buckets-')
+    try:
+        s, other, roles = Server(Handler), Server(Handler), Server(Roles)
+        s.other = other.port
+        c = Checks(binary, scratch, s)
+        for name, data in FILES.items():
+            s.put('noranges', 'l/' + name, data)
+        reading(c, s)
+        heads(c, s)
+        faults(c, s)
+        regions(c, s)
+        credentials(c, s, roles)
+        served(c, s)
+        c.check('a server that was not to be asked was not', not other.seen, other.seen)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    print(f'{c.passed} passed, {c.failed} failed')
+    return c.failed > 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
