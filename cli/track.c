@@ -3,6 +3,7 @@
  */
 #include "sides.h"
 
+#include "base/provide.h"
 #include "base/system.h"
 #include "diff/track.h"
 #include "emit/csv.h"
@@ -68,7 +69,7 @@ static bool hash_file(struct hash *h, const char *path, int64_t *mtime_ns, struc
 {
 	unsigned char buf[65536];
 	struct stat st;
-	FILE *f = fopen(path, "rbe");
+	FILE *f = ss_provide(path, SS_WHOLE_FILE, err) ? fopen(path, "rbe") : NULL;
 	size_t n;
 	if (!f || fstat(fileno(f), &st) != 0) {
 		ss_fail(err, SS_EIO, "cannot read '%s': %s", path, strerror(errno));

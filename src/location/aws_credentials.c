@@ -94,7 +94,8 @@ static void take_setting(struct finding *f, struct ss_str name, struct ss_str va
 	const struct {
 		const char *name;
 		struct ss_str *to;
-	} known[] = { { "aws_access_key_id", &a->key }, { "aws_secret_access_key", &a->secret }, { "aws_session_token", &a->session },
+	} known[] = { { "aws_access_key_id", &a->key }, { "aws_secret_access_key", &a->secret }, { "aws_session_token",
+		&a->session },
 		      { "region", &a->region }, { "endpoint_url", &a->endpoint } };
 	for (size_t i = 0; i < SS_COUNT(known); i++)
 		if (ss_str_is(name, known[i].name) && !known[i].to->n)
@@ -108,7 +109,8 @@ static void take_setting(struct finding *f, struct ss_str name, struct ss_str va
 static void read_settings(struct finding *f, const char *set, const char *usual)
 {
 	const char *path = getenv(set), *home = getenv("HOME");
-	struct ss_str at = path && *path ? ss_str_from(path) : home ? ss_arena_printf(f->arena, "%s/.aws/%s", home, usual) : SS_STR("");
+	struct ss_str at = path && *path ? ss_str_from(path) : home ? ss_arena_printf(f->arena, "%s/.aws/%s", home, usual)
+		: SS_STR("");
 	struct ss_str text = at.n ? text_of(at.p, SETTINGS_BYTES, f->arena) : at;
 	bool inside = false;
 	while (text.n) {
@@ -118,7 +120,8 @@ static void read_settings(struct finding *f, const char *set, const char *usual)
 		size_t equals = ss_str_chr(line, '=');
 		if (line.n && line.p[0] == '[')
 			inside = is_section(line, f->profile);
-		else if (inside && equals != SS_NPOS && line.p[0] != ' ' && line.p[0] != '\t' && line.p[0] != '#' && line.p[0] != ';')
+		else if (inside && equals != SS_NPOS && line.p[0] != ' ' && line.p[0] != '\t' && line.p[0] != '#' &&
+			line.p[0] != ';')
 			take_setting(f, trim(ss_str_sub(line, 0, equals)), trim(ss_str_sub(line, equals + 1, line.n)));
 	}
 }
@@ -176,7 +179,8 @@ static bool take_json(struct finding *f, struct ss_str body, const char *from)
 static bool of_web_identity(struct finding *f)
 {
 	struct ss_str path = variable("AWS_WEB_IDENTITY_TOKEN_FILE"), role = variable("AWS_ROLE_ARN");
-	struct ss_str name = first_of(variable("AWS_ROLE_SESSION_NAME"), SS_STR("stepscope")), set = variable("AWS_ENDPOINT_URL_STS");
+	struct ss_str name = first_of(variable("AWS_ROLE_SESSION_NAME"), SS_STR("stepscope")),
+		set = variable("AWS_ENDPOINT_URL_STS");
 	const char *from = "of the web identity in AWS_WEB_IDENTITY_TOKEN_FILE";
 	if (!path.n || !role.n)
 		return true;
@@ -184,7 +188,8 @@ static bool of_web_identity(struct finding *f)
 	if (!token.n)
 		return ss_fail(f->err, SS_EIO, "cannot read the token in '%s', which AWS_WEB_IDENTITY_TOKEN_FILE names", path.p);
 	struct ss_str region = first_of(f->a->region, SS_STR("us-east-1"));
-	struct ss_str url = set.n ? ss_arena_str(f->arena, set) : ss_arena_printf(f->arena, "https://sts." SS_FMT ".amazonaws.com/", SS_ARG(region));
+	struct ss_str url = set.n ? ss_arena_str(f->arena, set) : ss_arena_printf(f->arena, "https://sts." SS_FMT ".amazonaws.com/",
+		SS_ARG(region));
 	struct ss_buf b = { 0 };
 	ss_buf_lit(&b, "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=");
 	ss_buf_str(&b, ss_percent(role, false, f->arena));
@@ -212,12 +217,14 @@ static bool of_web_identity(struct finding *f)
 /* ECS, EKS' pod identity. */
 static bool of_container(struct finding *f)
 {
-	struct ss_str relative = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"), full = variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+	struct ss_str relative = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
+		full = variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
 	static const struct ss_str hosts[] = { SS_STR_INIT("http://169.254.170.2/"), SS_STR_INIT("http://169.254.170.23/"),
 					       SS_STR_INIT("http://[fd00:ec2::23]/") };
 	if (!relative.n && !full.n)
 		return true;
-	struct ss_str url = relative.n ? ss_arena_printf(f->arena, "http://169.254.170.2%s%s", relative.p[0] == '/' ? "" : "/", relative.p)
+	struct ss_str url = relative.n ? ss_arena_printf(f->arena, "http://169.254.170.2%s%s", relative.p[0] == '/' ? "" : "/",
+		relative.p)
 		: ss_arena_str(f->arena, full);
 	bool known = false;
 	for (size_t i = 0; url.p && i < SS_COUNT(hosts); i++)
@@ -226,7 +233,8 @@ static bool of_container(struct finding *f)
 		return ss_fail_mem(f->err);
 	if (!known && !ss_address_allowed(url, f->err))
 		return false;
-	struct ss_str file = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"), token = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+	struct ss_str file = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
+		token = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
 	if (file.n)
 		token = trim(text_of(file.p, TOKEN_BYTES, f->arena));
 	struct ss_str header = ss_arena_printf(f->arena, "Authorization: " SS_FMT, SS_ARG(token));
@@ -235,7 +243,8 @@ static bool of_container(struct finding *f)
 				       .direct = ss_str_starts(url, SS_STR("http://")) };
 	struct ss_reply r;
 	++*f->requests;
-	bool ok = ss_ask(&q, &r, f->err) && (r.status == 200 || ss_fail(f->err, SS_EIO, "the container's role was asked for credentials, "
+	bool ok = ss_ask(&q, &r, f->err) && (r.status == 200 || ss_fail(f->err, SS_EIO,
+		"the container's role was asked for credentials, "
 		"and answers with status %ld", r.status)) && take_json(f, ss_buf_get(&r.body), "of the container's role");
 	ss_buf_free(&r.body);
 	return ok;
@@ -246,7 +255,8 @@ static bool ask_machine(struct finding *f, const char *path, const char *token, 
 {
 	struct ss_str set = variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
 	struct ss_str host = first_of(set, SS_STR("http://169.254.169.254"));
-	struct ss_str url = ss_arena_printf(f->arena, SS_FMT "%s" "latest/%s", SS_ARG(host), ss_str_ends(host, SS_STR("/")) ? "" : "/", path);
+	struct ss_str url = ss_arena_printf(f->arena, SS_FMT "%s" "latest/%s", SS_ARG(host), ss_str_ends(host, SS_STR("/")) ? ""
+		: "/", path);
 	struct ss_str header = token ? ss_arena_printf(f->arena, "X-aws-ec2-metadata-token: %s", token)
 		: SS_STR("X-aws-ec2-metadata-token-ttl-seconds: 21600");
 	const char *const headers[] = { header.p, NULL };

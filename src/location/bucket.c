@@ -52,7 +52,8 @@ static bool open_at(struct ss_bucket *b, const char *address, struct ss_err *err
 		return ss_fail(err, SS_EINVAL, "'%.300s' names no bucket: an address is " SS_FMT "BUCKET/PATH", address,
 			       SS_ARG(b->kind->scheme));
 	if (b->path.n > 1024 || !ss_utf8_valid(b->path) || has_control(b->path))
-		return ss_fail(err, SS_EINVAL, "'%.300s' is no address: a path in a bucket is UTF-8 of at most 1024 bytes", address);
+		return ss_fail(err, SS_EINVAL, "'%.300s' is no address: a path in a bucket is UTF-8 of at most 1024 bytes",
+			address);
 	return b->kind->open(b, err);
 }
 
@@ -105,7 +106,8 @@ int64_t ss_utc_ns(struct ss_str s)
 		for (; s.n && s.p[0] >= '0' && s.p[0] <= '9'; s = ss_str_sub(s, 1, s.n))
 			if (unit > 1)
 				fraction += (uint64_t)(s.p[0] - '0') * (unit /= 10);
-	if (!(ss_str_is(s, "Z") || ss_str_is(s, "+00:00")) || v[0] < 1970 || v[0] > 2200 || v[1] < 1 || v[1] > 12 || v[2] < 1 || v[2] > 31 || v[3] > 23 ||
+	if (!(ss_str_is(s, "Z") || ss_str_is(s, "+00:00")) || v[0] < 1970 || v[0] > 2200 || v[1] < 1 || v[1] > 12 || v[2] < 1 ||
+		v[2] > 31 || v[3] > 23 ||
 	    v[4] > 59 || v[5] > 60)
 		return 0;
 	/* Days of the civil calendar, years from March. */

@@ -81,7 +81,8 @@ static struct ss_str url_of(struct ss_bucket *b, struct ss_str key, struct ss_st
 {
 	struct ss_str place = place_of(b, arena), path = ss_percent(key, true, arena);
 	(void)tag;
-	return place.p && path.p ? ss_arena_printf(arena, SS_FMT "/" SS_FMT, SS_ARG(place), SS_ARG(path)) : (struct ss_str){ NULL, 0 };
+	return place.p && path.p ? ss_arena_printf(arena, SS_FMT "/" SS_FMT, SS_ARG(place), SS_ARG(path)) : (struct ss_str){ NULL,
+		0 };
 }
 
 /* ---- refusals ---- */
@@ -126,7 +127,8 @@ static const struct {
 
 static bool explain_nobody(const struct ss_refusal *r, const char *code, struct ss_err *err)
 {
-	return ss_fail(err, SS_EIO, "'%s' may not be read without credentials, and none were found (status %u %s): set AWS_PROFILE, or "
+	return ss_fail(err, SS_EIO, "'%s' may not be read without credentials, and none were found (status %u %s): set "
+		"AWS_PROFILE, or "
 		       "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", r->shown, r->status, code);
 }
 
@@ -143,10 +145,12 @@ static bool explain_known(struct ss_bucket *b, const struct ss_refusal *r, const
 	if (r->status == 412)
 		return ss_fail(err, SS_EIO, "'%s' changed while it was fetched: try again", r->shown);
 	if (s->told[0])
-		return ss_fail(err, SS_EIO, "'%s' is in the region %s, and was asked for in %s: set AWS_REGION=%s", r->shown, s->told,
+		return ss_fail(err, SS_EIO, "'%s' is in the region %s, and was asked for in %s: set AWS_REGION=%s", r->shown,
+			s->told,
 			       s->region, s->told);
 	if (r->status >= 300 && r->status < 400)
-		return ss_fail(err, SS_EIO, "'%s' is redirected to another host (status %u %s), and stepscope takes credentials to none",
+		return ss_fail(err, SS_EIO, "'%s' is redirected to another host (status %u %s), and stepscope takes credentials to "
+			"none",
 			       r->shown, r->status, code);
 	for (size_t i = 0; s->who.key.n && i < SS_COUNT(refusals); i++)
 		if (strcmp(code, refusals[i].code) == 0)
@@ -181,7 +185,8 @@ static bool ask_again(struct ss_bucket *b)
 	pthread_mutex_lock(&b->lock);
 	bool moves = s->told[0] && !b->note;
 	if (moves) {
-		struct ss_str text = ss_arena_printf(&b->arena, "the bucket is in the region %s, not in %s: AWS_REGION=%s saves requests",
+		struct ss_str text = ss_arena_printf(&b->arena,
+			"the bucket is in the region %s, not in %s: AWS_REGION=%s saves requests",
 						     s->told, s->region, s->told);
 		b->note = text.p;
 		memcpy(s->region, s->told, sizeof(s->region));
@@ -232,7 +237,8 @@ static bool take_object(struct ss_xml *x, struct ss_page *page, struct ss_arena 
 	struct ss_xmltok t;
 	struct ss_str size = SS_STR(""), time = SS_STR("");
 	for (unsigned own = x->depth; x->depth >= own && ss_xml_next(x, &t);) {
-		struct ss_str *to = t.kind != SS_XML_OPEN ? NULL : ss_str_is(t.text, "Key") ? &o.key : ss_str_is(t.text, "ETag") ? &o.tag
+		struct ss_str *to = t.kind != SS_XML_OPEN ? NULL : ss_str_is(t.text, "Key") ? &o.key : ss_str_is(t.text, "ETag")
+			? &o.tag
 			: ss_str_is(t.text, "Size") ? &size : ss_str_is(t.text, "LastModified") ? &time : NULL;
 		if (to)
 			*to = ss_xml_text(x, arena);
@@ -262,7 +268,8 @@ static bool read_list(struct ss_bucket *b, struct ss_str body, struct ss_page *p
 	if (arena->no_memory)
 		return ss_fail_mem(err);
 	if (!ok || x.bad || !is_list || (more && !page->next.n))
-		return ss_fail(err, SS_EFORMAT, "the list of '" SS_FMT "' is not as S3 writes it: is this the address of an S3 server?",
+		return ss_fail(err, SS_EFORMAT,
+			"the list of '" SS_FMT "' is not as S3 writes it: is this the address of an S3 server?",
 			       SS_ARG(b->named));
 	if (!more)
 		page->next = SS_STR("");

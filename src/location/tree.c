@@ -85,7 +85,8 @@ static bool place_whole(const struct file *f, int dir, const char *name, const c
 	bool timed = home >= 0 && fstat(home, &above) == 0;
 	(void)unlink(part);
 	if (ok && linkat(dir, name, AT_FDCWD, part, 0) != 0) {
-		int from = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), to = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		int from = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), to = open(part,
+			O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		ok = from >= 0 && to >= 0 && copy(from, to, (int64_t)f->object.bytes);
 		if (to >= 0)
 			set_time(to, f->object.mtime_ns);
@@ -145,12 +146,14 @@ static void leave_connection(struct ss_tree *t, struct ss_connection *c)
 }
 
 /* From the bucket into e->part. */
-static bool download(struct ss_tree *t, const struct file *f, const char *url, struct ss_cache_entry *e, uint64_t bytes, struct ss_arena *a,
+static bool download(struct ss_tree *t, const struct file *f, const char *url, struct ss_cache_entry *e, uint64_t bytes,
+	struct ss_arena *a,
 		     struct ss_err *err)
 {
 	struct ss_bucket *b = t->bucket;
 	struct ss_auth auth;
-	struct ss_str shown = ss_arena_printf(a, SS_FMT SS_FMT "/" SS_FMT, SS_ARG(b->kind->scheme), SS_ARG(b->name), SS_ARG(f->object.key));
+	struct ss_str shown = ss_arena_printf(a, SS_FMT SS_FMT "/" SS_FMT, SS_ARG(b->kind->scheme), SS_ARG(b->name),
+		SS_ARG(f->object.key));
 	struct ss_download d = { .auth = &auth, .named = shown.p, .most = bytes < f->object.bytes ? bytes : 0 };
 	if (!shown.p)
 		return ss_fail_mem(err);
@@ -173,7 +176,8 @@ static bool download(struct ss_tree *t, const struct file *f, const char *url, s
 }
 
 /* From the cache, or into it, and then to its place. */
-static bool fetch_by_cache(struct ss_tree *t, const struct file *f, const char *path, uint64_t bytes, struct ss_arena *a, struct ss_err *err)
+static bool fetch_by_cache(struct ss_tree *t, const struct file *f, const char *path, uint64_t bytes, struct ss_arena *a,
+	struct ss_err *err)
 {
 	struct ss_cache_entry e;
 	struct ss_bucket *b = t->bucket;
@@ -268,9 +272,11 @@ static bool make_file(struct listing *l, const struct file *f, struct ss_err *er
 		return ss_fail_mem(err);
 	bool made = ss_make_dirs_above((char *)(uintptr_t)path.p, NULL);
 	int fd = made ? open(path.p, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
-	bool of_name = errno == ENOTDIR || errno == EISDIR || errno == EEXIST || errno == ENAMETOOLONG || errno == EILSEQ || errno == EINVAL;
+	bool of_name = errno == ENOTDIR || errno == EISDIR || errno == EEXIST || errno == ENAMETOOLONG || errno == EILSEQ ||
+		errno == EINVAL;
 	if (fd < 0 && of_name)
-		return note(l, f->path, "is not read: its name collides with that of another object, or is too long for a file", err);
+		return note(l, f->path, "is not read: its name collides with that of another object, or is too long for a file",
+			err);
 	bool ok = fd >= 0 && ftruncate(fd, (off_t)f->object.bytes) == 0;
 	if (fd >= 0)
 		set_time(fd, f->object.mtime_ns);
@@ -359,7 +365,8 @@ static bool list_all(struct listing *l, struct ss_err *err)
 	ss_arena_release(&arenas[0]);
 	ss_arena_release(&arenas[1]);
 	if (ok && l->over)
-		ok = ss_location_note(l->p, l->p->named, SS_STR(""), "holds too many objects: the rest is not shown. Name a part of it") ||
+		ok = ss_location_note(l->p, l->p->named, SS_STR(""),
+			"holds too many objects: the rest is not shown. Name a part of it") ||
 		     ss_fail_mem(err);
 	return ok;
 }
@@ -382,13 +389,15 @@ static bool make_root(struct ss_tree *t, struct ss_err *err)
 	if (!ss_scratch_open_in(&t->scratch, parent, err))
 		return false;
 	char *real = realpath(t->scratch.path, NULL);
-	t->root = real ? ss_arena_printf(&t->arena, "%s/" SS_FMT "%s" SS_FMT "/", real, SS_ARG(b->name), b->path.n ? "/" : "", SS_ARG(b->path))
+	t->root = real ? ss_arena_printf(&t->arena, "%s/" SS_FMT "%s" SS_FMT "/", real, SS_ARG(b->name), b->path.n ? "/" : "",
+		SS_ARG(b->path))
 		: (struct ss_str){ NULL, 0 };
 	free(real);
 	if (!t->root.p)
 		return ss_fail_mem(err);
 	if (!ss_make_dirs_above((char *)(uintptr_t)t->root.p, NULL))
-		return ss_fail(err, SS_EIO, "cannot make '" SS_FMT "': %s. STEPSCOPE_CACHE sets another place", SS_ARG(t->root), strerror(errno));
+		return ss_fail(err, SS_EIO, "cannot make '" SS_FMT "': %s. STEPSCOPE_CACHE sets another place", SS_ARG(t->root),
+			strerror(errno));
 	((char *)(uintptr_t)t->root.p)[--t->root.n] = '\0';
 	return true;
 }
@@ -410,7 +419,8 @@ bool ss_tree_open(struct ss_tree **tree, struct ss_bucket *b, struct ss_location
 	if (!t || (b->path.n && !is_path(b->path))) {
 		bool memory = t;
 		free(t);
-		return memory ? ss_fail(err, SS_EINVAL, "'" SS_FMT "' cannot be shown as a directory: it has '.', '..' or an empty part",
+		return memory ? ss_fail(err, SS_EINVAL,
+			"'" SS_FMT "' cannot be shown as a directory: it has '.', '..' or an empty part",
 					SS_ARG(b->named)) : ss_fail_mem(err);
 	}
 	t->bucket = b;

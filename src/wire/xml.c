@@ -139,7 +139,8 @@ static bool number_of(struct ss_str s, uint64_t *c)
 	*c = 0;
 	for (size_t i = 0; i < s.n && s.n < 7; i++) {
 		char d = s.p[i];
-		int v = d >= '0' && d <= '9' ? d - '0' : d >= 'a' && d <= 'f' ? d - 'a' + 10 : d >= 'A' && d <= 'F' ? d - 'A' + 10 : -1;
+		int v = d >= '0' && d <= '9' ? d - '0' : d >= 'a' && d <= 'f' ? d - 'a' + 10 : d >= 'A' && d <= 'F' ? d - 'A' + 10
+			: -1;
 		if (v < 0)
 			return false;
 		*c = *c << 4 | (uint64_t)v;

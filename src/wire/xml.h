@@ -30,7 +30,10 @@ struct ss_xml {
 
 struct ss_xml ss_xml_of(struct ss_str text);
 bool ss_xml_next(struct ss_xml *x, struct ss_xmltok *t);
-/* After SS_XML_OPEN: the text of the element, up to where it is closed; elements in it are passed over. p is NULL when memory is out. */
+/*
+ * After SS_XML_OPEN: the text of the element, up to where it is closed; elements in it are passed over. p is NULL when memory is
+ * out.
+ */
 struct ss_str ss_xml_text(struct ss_xml *x, struct ss_arena *arena);
 /* The text of the first element of this name, at any depth; "": there is none. */
 struct ss_str ss_xml_find(struct ss_str document, const char *name, struct ss_arena *arena);
