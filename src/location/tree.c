@@ -6,6 +6,7 @@
 #include "base/write.h"
 #include "location/bucket.h"
 #include "location/remote.h"
+#include "location/unpack.h"
 #include "rpc/download.h"
 #include "wire/archive.h"
 
@@ -184,7 +185,10 @@ static bool fetch_by_cache(struct ss_tree *t, const struct file *f, const char *
 	struct ss_str tag = is_tag(f->object.tag) ? f->object.tag : SS_STR(""), url = b->kind->url(b, f->object.key, tag, a);
 	struct ss_str name = ss_location_file_name(f->path, a);
 	bool whole = bytes >= f->object.bytes;
-	struct ss_str key = whole ? url : ss_arena_printf(a, SS_FMT "\n%llu", SS_ARG(url), (unsigned long long)bytes);
+	/* Of one address in all versions; an object that was fetched by itself has another tag where the list has no ETags. */
+	struct ss_str any = b->kind->url(b, f->object.key, SS_STR(""), a);
+	struct ss_str key = !any.p || (whole && b->kind->tagged) ? any : ss_arena_printf(a, SS_FMT "\n%llu", SS_ARG(any),
+		(unsigned long long)(whole ? 0 : bytes));
 	if (!url.p || !name.p || !key.p)
 		return ss_fail_mem(err);
 	bool ok = ss_cache_open(&e, key.p, name, a, err);

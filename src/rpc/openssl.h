@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct ssl_st SSL;
@@ -14,6 +15,12 @@ typedef struct ssl_ctx_st SSL_CTX;
 typedef struct ssl_method_st SSL_METHOD;
 typedef struct X509_VERIFY_PARAM_st X509_VERIFY_PARAM;
 typedef struct x509_store_ctx_st X509_STORE_CTX;
+typedef struct bio_st BIO;
+typedef struct engine_st ENGINE;
+typedef struct evp_md_st EVP_MD;
+typedef struct evp_md_ctx_st EVP_MD_CTX;
+typedef struct evp_pkey_st EVP_PKEY;
+typedef struct evp_pkey_ctx_st EVP_PKEY_CTX;
 
 /* A pointer to each, called as the function is. */
 struct ss_openssl {

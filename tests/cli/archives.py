@@ -301,7 +301,7 @@ def bombs(c):
 
 
 def addresses(c):
-    for address, advice in (('gs://bucket/logs', 'gcloud storage cp'), ('ftp://host/a.zip', 'copy it to this machine')):
+    for address, advice in (('ftp://host/a.zip', 'copy it to this machine'), ('az://bucket/logs', 'copy it to this machine')):
         for command in (['summary'], ['runs'], ['serve', '--port', '0', '--logdir'], ['tool', 'overview_page'], ['sql']):
             more = ['select 1'] if command == ['sql'] else []
             c.case(f'{command[0]} {address}', [*command, address, *more], 1, re.escape(address) + '.*' + advice)

@@ -231,6 +231,7 @@ class Checks:
         self.env = {k: v for k, v in os.environ.items() if not k.startswith('AWS_')}
         self.env.update(HOME=self.home, STEPSCOPE_CACHE=self.cache, STEPSCOPE_FETCH_TIMEOUT_S='5', AWS_ENDPOINT_URL=s.url, AWS_EC2_METADATA_DISABLED='true')
         self.keys = {'AWS_ACCESS_KEY_ID': KEY, 'AWS_SECRET_ACCESS_KEY': SECRET}
+        self.secrets = (SECRET, SESSION)
 
     def check(self, what, good, shown=''):
         self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
@@ -246,7 +247,7 @@ class Checks:
         done = self.run(*args, keys=keys, **env)
         said = done.stderr.decode('utf-8', 'replace')
         self.check(what, done.returncode == status and re.search(err, said, re.S), f'status {done.returncode}, {said[:700]!r}, {done.stdout[-200:]!r}')
-        self.check(f'{what}: no secret', not any(s in said or s.encode() in done.stdout for s in (SECRET, SESSION)), said)
+        self.check(f'{what}: no secret', not any(s in said or s.encode() in done.stdout for s in self.secrets), said)
         if status:
             self.check(f'{what}: nothing half-written is kept', self.kept() == before, self.kept())
         self.check(f'{what}: nothing is left open', not os.path.isdir(f'{self.cache}/open') or not os.listdir(f'{self.cache}/open'), '')
