@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every column of every table that a tool answers must stand in docs/tools/<tool>.md, by its id and in its unit.
+"""Every column of every table that a tool answers must stand in docs/tools/<tool>.md, by its id and in its unit. What
+README.md shows is what is printed, and the commands of the documentation give answers.
 
     columns.py [--bin build/stepscope] [--missing]      --missing: print the rows that are missing, to be written into the pages
 """
@@ -15,6 +16,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import examples
 import profiles
 import readme
 
@@ -88,7 +90,7 @@ def main():
     parser.add_argument('--bin', default=os.path.join(ROOT, 'build', 'stepscope'))
     parser.add_argument('--missing', action='store_true')
     args = parser.parse_args()
-    passed, failed = readme.run(args.bin)
+    passed, failed = (sum(n) for n in zip(readme.run(args.bin), examples.run(args.bin)))
     with tempfile.TemporaryDirectory() as scratch:
         logdirs = [profiles.logdir(n, scratch) for n in profiles.names()]
         for tool in sorted(p.removesuffix('.md') for p in os.listdir(PAGES)):

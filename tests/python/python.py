@@ -5,6 +5,7 @@ and DuckDB take them over.
     python.py [--peers]
 """
 import argparse
+import ast
 import collections
 import ctypes
 import doctest
@@ -12,6 +13,7 @@ import gc
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -49,6 +51,22 @@ def examples():
     import stepscope
     done = doctest.testmod(stepscope)
     check('examples', done.attempted > 5 and not done.failed, done)
+
+
+def documented(frames):
+    """Each line of the example in docs/python.md. Without frames, a list in place of what needs pandas and polars."""
+    with open(os.path.join('docs', 'python.md'), encoding='utf-8') as f:
+        code = re.search(r'```python\n(.*?)```', f.read(), re.S)[1]
+    code = code.replace('"logs/"', repr(os.path.join(profiles.ROOT, 'synth_tpu1')))
+    names = {}
+    for statement in ast.parse(code if frames else re.sub(r'[.]to_(?:pandas|polars)[(][)]', '.to_dict()', code)).body:
+        text = ast.unparse(statement)
+        if isinstance(statement, ast.Expr):
+            value = eval(text, names)
+            check(f'docs/python.md: {text}', all(len(v) for v in value) if isinstance(value, tuple) else len(value) > 0, value)
+        else:
+            exec(text, names)
+    check('docs/python.md: its example', 'p' in names)
 
 
 def tables():
@@ -188,9 +206,11 @@ def main():
                 subprocess.run([python, '-m', 'pip', 'install', '-q', *PEERS, 'numpy'], check=True)
             os.execv(python, [python, os.path.abspath(__file__), '--peers'])
         peers()
+        documented(frames=True)
     else:
         for part in (examples, tables, streams):
             part()
+        documented(frames=False)
     print(f'{passed} passed, {failed} failed')
     sys.exit(failed > 0)
 
