@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import answers
 import profiles
+import xspace
 
 ANSWERS = os.path.join(HERE, 'xprof_answers.json.xz')
 SAMPLE = 'synth_tpu1'
@@ -202,6 +203,24 @@ def databases(c):
         c.check('a directory that is not there', [] if 'No such file' in got.get('error', '') else [repr(got)])
 
 
+def llo(c):
+    """Kernels at the level of LLO: what a trace without them is told, and one with them, which are not read."""
+    with tempfile.TemporaryDirectory() as folder:
+        profile = profiles.files(SAMPLE, folder)[0]
+        with_llo = os.path.join(folder, 'host.xplane.pb')
+        stat = [[1, 0, 1], [2, 2, [[1, 0, 1], [2, 2, b'llo_proto']]]]
+        with open(profile, 'rb') as plain, open(with_llo, 'wb') as f:
+            f.write(plain.read() + xspace.serialize([[1, 2, [[2, 2, b'/host:metadata'], [5, 2, stat]]]]))
+        for path, reason, words in ((SAMPLE, 'LLO_DATA_ABSENT', 'no LLO'), (with_llo, 'LLO_DATA_NOT_READ', 'does not read')):
+            for command in ('get_llo_analysis', 'get_llo_debug_string'):
+                a = c.json([command, path])
+                c.check(f'{command}: {reason}', [] if a.get('reason') == reason and words in a.get('error', '') else [str(a)])
+            a = c.json(['get_llo_static_analysis', path])
+            c.check(f'get_llo_static_analysis: {words}', [] if a.get('status') == 'ERROR' and words in a.get('error', '') else [str(a)])
+        valid = [c.json(['inspect_capture', p]).get('capture_valid_for_llo_analysis') for p in (SAMPLE, with_llo)]
+        c.check('inspect_capture: LLO', [] if valid == [False, True] else [str(valid)])
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument('--bin', default='build/stepscope')
@@ -211,6 +230,7 @@ def main():
     refused(c)
     languages(c)
     databases(c)
+    llo(c)
     print(f'{c.passed} passed, {c.failed} failed')
     return 1 if c.failed else 0
 
