@@ -192,6 +192,15 @@ static bool add_table(struct ctx *c, struct ss_result *out, const struct ss_ops 
 	return true;
 }
 
+/* A recording says "(null)" where an event has no operation. */
+static void blank_unnamed(struct ss_result *out)
+{
+	for (size_t k = 0; k < out->ntables; k++)
+		for (size_t i = 0; i < out->tables[k].nrows; i++)
+			if (ss_str_is(out->tables[k].data[COL_OPERATION].str[i], "(null)"))
+				out->tables[k].data[COL_OPERATION].str[i] = SS_STR("");
+}
+
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_env *env = ss_model_env(q->model, err);
@@ -213,6 +222,8 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		ss_op_db_free(&device);
 	}
 	ss_tensor_core_uses_free(&uses);
+	if (ok && !q->as_xprof)
+		blank_unnamed(out);
 	return ok || ss_fail_mem(err);
 }
 

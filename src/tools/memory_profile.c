@@ -198,6 +198,7 @@ static void blank_unknown(struct ss_result *out)
 		if (t->cols != ss_memory_event_cols)
 			continue;
 		blank(t, E_OP, "(null)");
+		blank(t, E_REGION, "(null)");
 		blank(t, E_TYPE, "INVALID");
 		blank(t, E_SHAPE, "unknown");
 	}

@@ -94,7 +94,20 @@ static bool in_trace(const struct ss_tool *t, const struct ss_host *h)
 	return true;
 }
 
+/* A compiled program that nobody ran: what reads programs has something to say of it. */
+static bool is_program_alone(const struct ss_host *h)
+{
+	bool events = false, program = false;
+	for (uint32_t i = 0; i < h->nplanes; i++) {
+		events = events || h->planes[i].nlines > 0;
+		program = program || (h->planes[i].kind == SS_PLANE_METADATA && ss_xplane_has(h->planes[i].x, SS_STAT_HLO_PROTO));
+	}
+	return program && !events && h->imported.any;
+}
+
 bool ss_tool_present(const struct ss_tool *t, const struct ss_host *first)
 {
+	if (!t->present && is_program_alone(first))
+		return false;
 	return (!t->present || t->present(first)) && (!first->imported.any || in_trace(t, first));
 }

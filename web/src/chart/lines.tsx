@@ -37,6 +37,9 @@ export interface TimeChartProps {
 	span?: Span | undefined;
 }
 
+/* Distances of labels between whole numbers. */
+const WHOLE = Array.from({ length: 19 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
+
 export function TimeChart(props: TimeChartProps) {
 	const { x, areas, line, height = 260, title, mark, yIncrs } = props;
 	const [box, size] = useSize<HTMLDivElement>();
@@ -78,6 +81,8 @@ export function TimeChart(props: TimeChartProps) {
 					gap: 4,
 					values: (_u, at) => apart(at, now.current.xText),
 					space: 90,
+					/* Between whole numbers, such as places in a program, stands no label. */
+					...(x.every(Number.isInteger) ? { incrs: WHOLE } : {}),
 				},
 				{
 					...axis,

@@ -10,12 +10,13 @@ export function hostFor(tool: Tool, asked: string): string {
 }
 
 export function toolFor(tools: readonly Tool[], asked: string): Tool | undefined {
+	const first = (name: string) => tools.find((t) => t.name === name && t.available);
 	return (
 		tools.find((t) => t.name === asked) ??
 		tools.find((t) => t.name === `${asked}@`) ??
 		(asked
 			? undefined
-			: (tools.find((t) => t.name === "overview_page" && t.available) ?? tools.find((t) => t.available) ?? tools[0]))
+			: (first("overview_page") ?? first("graph_viewer") ?? tools.find((t) => t.available) ?? tools[0]))
 	);
 }
 

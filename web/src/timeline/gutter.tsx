@@ -168,8 +168,9 @@ function TrackName({ item, store, current }: { item: TrackItem; store: TraceStor
 	const { info } = item;
 	const folds = info.rows > 1 || info.kind === "counter";
 	const fold = () => store.update({ collapsed: toggled(store.get().collapsed, info.track) });
-	const name = <span class="tl-track-name">{shortName(info.name)}</span>;
-	const tip = `${info.name} · ${count(info.events)} ${info.events === 1 ? "event" : "events"}`;
+	const title = info.name || `thread ${info.tid}`;
+	const name = <span class="tl-track-name">{shortName(title)}</span>;
+	const tip = `${title} · ${count(info.events)} ${info.events === 1 ? "event" : "events"}`;
 	return (
 		<div class={classes("tl-track", current && "tl-track-on")} style={{ top: item.y, height: item.h }}>
 			{folds ? (
@@ -187,7 +188,7 @@ function TrackName({ item, store, current }: { item: TrackItem; store: TraceStor
 				class="tl-pin"
 				aria-pressed={item.pinned}
 				title={item.pinned ? "Unpin" : "Pin to the top"}
-				aria-label={`${item.pinned ? "Unpin" : "Pin"} ${info.name}`}
+				aria-label={`${item.pinned ? "Unpin" : "Pin"} ${title}`}
 				onClick={() => togglePin(store, info.track)}
 			>
 				<Icon name="pin" />
