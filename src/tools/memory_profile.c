@@ -250,18 +250,25 @@ static size_t holder(const struct ss_table *t, struct ss_str memory)
 	return best;
 }
 
+/* PyTorch's allocator of the host counts while it is profiled: what it had handed out before is unknown. */
+static bool counts_from_begin(const struct ss_request *q, struct ss_str memory, struct ss_err *err)
+{
+	struct ss_host *h = q->model->nhosts == 1 ? q->model->hosts[0] : NULL;
+	const struct ss_torch *t = h && ss_str_is(memory, "CPU") ? ss_host_torch(h, err) : NULL;
+	return t && t->is_torch;
+}
+
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_table *t = ss_result_find(out, "allocators"), *held = ss_result_find(out, "breakdown");
 	struct ss_greatest top = ss_greatest_row(t, "peak_bytes", NULL, NULL);
-	(void)q;
-	(void)err;
 	if (top.row == SS_NPOS)
 		return true;
 	struct ss_str memory = ss_cell_str(t, top.row, "memory_id");
 	size_t most = holder(held, memory);
-	ss_say(out, "'" SS_FMT "' has the highest peak: %s in use, %s into the profile.", SS_ARG(memory),
+	ss_say(out, "'" SS_FMT "' has the highest peak: %s in use%s, %s into the profile.", SS_ARG(memory),
 	       ss_value_words(SS_UNIT_BYTES, top.value).s,
+	       counts_from_begin(q, memory, err) ? " of what was allocated in the recording" : "",
 	       ss_value_words(SS_UNIT_PS, ss_cell_f64(t, top.row, "peak_time_ps")).s);
 	if (most != SS_NPOS)
 		ss_say(out, "At that moment '" SS_FMT "' holds the largest allocation that is known: %s.",

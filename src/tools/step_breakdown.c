@@ -77,8 +77,9 @@ static void fill_average(struct ss_table *t, const struct ss_torch_step_time *v,
 static void note_cut(const struct ss_torch *t, struct ss_result *out)
 {
 	if (!t->marked && t->steps.n)
-		ss_result_note(out, SS_INFO, SS_STR("The program marked no steps, so the whole recording is one: call prof.step() "
-						    "once an iteration"));
+		ss_result_note(out, SS_INFO,
+			       SS_STR("The program marked no steps, so the whole recording is one: give torch.profiler a "
+				      "schedule and call prof.step() once an iteration"));
 }
 
 const struct ss_tool ss_tool_step_breakdown;
@@ -115,15 +116,15 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 /* What most of an average step goes to. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	(void)err;
+	const struct ss_torch *torch = q->model->nhosts == 1 ? ss_host_torch(q->model->hosts[0], err) : NULL;
 	const struct ss_table *steps = ss_result_find(out, "steps"), *t = ss_result_find(out, "average");
 	struct ss_greatest top = ss_greatest_row(t, "time_us", NULL, NULL);
 	if (top.row == SS_NPOS || !steps->nrows)
 		return true;
-	(void)q;
 	ss_say(out, "'" SS_FMT "' takes most of an average step: %s.", SS_ARG(ss_cell_str(t, top.row, "category")),
 	       ss_share_words(SS_UNIT_US, top.value, top.sum).s);
-	ss_say(out, "The profile has %s.", ss_count_words((double)steps->nrows, "whole step").s);
+	if (torch && torch->marked)
+		ss_say(out, "The profile has %s.", ss_count_words((double)steps->nrows, "whole step").s);
 	return true;
 }
 

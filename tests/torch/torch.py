@@ -367,7 +367,7 @@ def empty_recording(binary, scratch):
     step = {'ph': 'X', 'cat': 'user_annotation', 'name': 'ProfilerStep#4', 'pid': 1, 'tid': 1, 'ts': 5, 'dur': 60, 'args': {'External id': 8193, 'Ev Idx': 0}}
     op = {'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::mm', 'pid': 1, 'tid': 1, 'ts': 9, 'dur': 20, 'args': {'External id': 1, 'Ev Idx': 1}}
     path, wrong = os.path.join(scratch, 'empty.json'), []
-    for events, empty in (([], True), ([span], True), ([span, step], True), ([span, step, op], False)):
+    for events, empty in (([], True), ([span], True), ([span, step], True), ([span, step, op], False), ([span, op], False)):
         with open(path, 'w') as f:
             json.dump({'schemaVersion': 1, 'deviceProperties': [], 'traceEvents': events}, f)
         said = ''
@@ -376,6 +376,8 @@ def empty_recording(binary, scratch):
             said += done.stdout.decode()
             wrong += [f'status {done.returncode}: {asked}'] if done.returncode else []
         wrong += [] if ('write the trace in on_trace_ready' in said) == empty else [f'{len(events)} events: {said}']
+        wrong += [] if ('give torch.profiler a schedule' in said) == (events == [span, op]) else [f'unmarked: {said}']
+        wrong += [] if ('whole step' in said) == (step in events) else [f'whole: {said}']
         wrong += [f'{len(events)} events: {w}: {said}' for w in ("not a trace of PyTorch", 'activities=', 'host tracer level', '0 ms pass') if w in said]
     return wrong
 
