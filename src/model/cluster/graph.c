@@ -27,11 +27,17 @@ struct waits {
 	uint32_t n;
 };
 
+/* Of a part's threads. */
+struct part_events {
+	uint32_t first, n;	/* of nodes */
+	bool on_cpu;
+};
+
 struct making {
 	struct ss_cluster *c;
 	struct ss_graph *g;
 	struct lane *lanes;	/* by device */
-	uint32_t *first_event;	/* by part: its events' nodes */
+	struct part_events *events; /* by part */
 	SS_VEC(struct waits) waits; /* by name */
 };
 
@@ -194,14 +200,14 @@ static bool add_device(struct making *m, uint32_t device, const struct ss_skelet
 
 static bool add_events(struct making *m, uint32_t part, const struct ss_skeleton *s)
 {
-	m->first_event[part] = (uint32_t)m->g->nodes.n;
+	m->events[part] = (struct part_events){ (uint32_t)m->g->nodes.n, (uint32_t)s->events.n, s->on_cpu };
 	for (size_t i = 0; i < s->events.n; i++) {
 		const struct ss_skel_host_event *e = &s->events.v[i];
 		struct ss_node nd = { .begin_ps = e->begin_ps,
 				      .end_ps = e->end_ps,
 				      .where = m->c->parts[part].host,
 				      .name = SS_NODE_NO_NAME,
-				      .member = UINT32_MAX,
+				      .thread = e->thread,
 				      .cls = e->cls & 3u,
 				      .kind = e->cls == SS_HOST_WAIT_EVENT ? SS_NODE_WAIT : SS_NODE_EVENT };
 		if (!ss_vec_push(&m->g->nodes, nd))
@@ -232,7 +238,7 @@ static bool is_launched_before(const void *ordering, uint32_t a, uint32_t b)
 
 static bool order_lane(struct making *m, struct lane *l)
 {
-	struct ordering o = { &m->g->nodes.v[l->first], l->launch };
+	struct ordering o = { l->n ? &m->g->nodes.v[l->first] : NULL, l->launch };
 	l->by_end = malloc(((size_t)l->n + 1) * sizeof(*l->by_end));
 	l->by_launch = malloc(((size_t)l->n + 1) * sizeof(*l->by_launch));
 	if (!l->by_end || !l->by_launch)
@@ -395,7 +401,7 @@ static void mark_binding(struct making *m, const struct ss_node *n)
 static bool link_device(struct making *m, uint32_t device, const uint32_t *before)
 {
 	struct lane *l = &m->lanes[device];
-	uint32_t events = m->first_event[m->c->devices.v[device].part];
+	uint32_t events = m->events[m->c->devices.v[device].part].first;
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < l->n; i++) {
 		struct ss_node *n = &m->g->nodes.v[l->first + i];
@@ -498,31 +504,32 @@ static bool link_launch(struct making *m, uint32_t part, struct ss_node *n, uint
 }
 
 /* Threads in their order; what is inside of another event moves with it. */
-static bool link_events(struct making *m, uint32_t part, const struct ss_skeleton *s)
+static bool link_events(struct making *m, uint32_t part)
 {
-	uint32_t first = m->first_event[part];
+	const struct part_events *events = &m->events[part];
 	uint32_t threads = 0;
-	for (size_t i = 0; i < s->events.n; i++)
-		threads = s->events.v[i].thread >= threads && s->events.v[i].thread < MOST_NODES ? s->events.v[i].thread + 1
-												 : threads;
+	for (uint32_t i = 0; i < events->n; i++) {
+		uint32_t thread = m->g->nodes.v[events->first + i].thread;
+		threads = thread >= threads && thread < MOST_NODES ? thread + 1 : threads;
+	}
 	uint32_t *last = calloc((size_t)threads + 1, sizeof(*last));
 	bool ok = last;
 	for (uint32_t i = 0; ok && i <= threads; i++)
 		last[i] = UINT32_MAX;
-	for (uint32_t i = 0; ok && i < s->events.n; i++) {
-		struct ss_node *n = &m->g->nodes.v[first + i];
-		uint32_t *before = &last[s->events.v[i].thread < threads ? s->events.v[i].thread : threads];
+	for (uint32_t i = 0; ok && i < events->n; i++) {
+		struct ss_node *n = &m->g->nodes.v[events->first + i];
+		uint32_t *before = &last[n->thread < threads ? n->thread : threads];
 		n->first_edge = (uint32_t)m->g->edges.n;
 		if (*before != UINT32_MAX)
 			ok = add_edge(m, *before, !held_up(m, n, *before), false);
 		if (ok && n->kind == SS_NODE_WAIT)
 			ok = link_wait(m, part, n);
-		else if (ok && s->on_cpu && s->events.v[i].cls == SS_HOST_LAUNCH_EVENT && *before != UINT32_MAX)
+		else if (ok && events->on_cpu && n->cls == SS_HOST_LAUNCH_EVENT && *before != UINT32_MAX)
 			ok = link_launch(m, part, n, *before);
 		if (ok)
 			mark_binding(m, n);
 		if (*before == UINT32_MAX || m->g->nodes.v[*before].end_ps <= n->end_ps)
-			*before = first + i;
+			*before = events->first + i;
 	}
 	free(last);
 	return ok;
@@ -638,7 +645,7 @@ static bool add_nodes(struct making *m, struct ss_err *err)
 			return false;
 		const struct ss_cluster_host *h = &c->hosts.v[c->parts[p].host];
 		for (uint32_t d = h->first_device; d < h->first_device + h->ndevices; d++)
-			if (c->devices.v[d].part == p && !(add_device(m, d, s) && order_lane(m, &m->lanes[d])))
+			if (c->devices.v[d].part == p && !add_device(m, d, s))
 				return ss_fail_mem(err);
 		if (!add_events(m, p, s))
 			return ss_fail_mem(err);
@@ -647,38 +654,34 @@ static bool add_nodes(struct making *m, struct ss_err *err)
 }
 
 /* In the order of the nodes, whose edges follow one another: of each part the devices and then the host. */
-static bool link_part(struct making *m, uint32_t p, uint32_t *before, struct ss_err *err)
+static bool link_part(struct making *m, uint32_t p, uint32_t *before)
 {
-	struct ss_cluster *c = m->c;
-	const struct ss_cluster_host *h = &c->hosts.v[c->parts[p].host];
+	const struct ss_cluster_host *h = &m->c->hosts.v[m->c->parts[p].host];
 	bool ok = true;
 	for (uint32_t d = h->first_device; ok && d < h->first_device + h->ndevices; d++) {
-		if (c->devices.v[d].part != p)
+		if (m->c->devices.v[d].part != p)
 			continue;
 		before_on_stream(&m->lanes[d], before);
 		ok = link_device(m, d, before);
 		forget_launches(&m->lanes[d]);
 	}
-	if (!ok)
-		return ss_fail_mem(err);
-	const struct ss_skeleton *s = ss_cluster_part(c, p, err);
-	return s && (link_events(m, p, s) || ss_fail_mem(err));
+	return ok && link_events(m, p);
 }
 
-static bool link_nodes(struct making *m, struct ss_err *err)
+static bool link_nodes(struct making *m)
 {
-	struct ss_cluster *c = m->c;
+	const struct ss_cluster *c = m->c;
 	size_t most = 0;
 	for (size_t d = 0; d < c->devices.n; d++)
 		most = m->lanes[d].n > most ? m->lanes[d].n : most;
 	uint32_t *before = calloc(most + 1, sizeof(*before));
-	bool ok = before || ss_fail_mem(err);
+	bool ok = before;
 	for (uint32_t d = 0; ok && d < c->devices.n; d++) {
 		before_on_stream(&m->lanes[d], before);
-		ok = find_waits(m, &m->lanes[d], before) || ss_fail_mem(err);
+		ok = order_lane(m, &m->lanes[d]) && find_waits(m, &m->lanes[d], before);
 	}
 	for (uint32_t p = 0; ok && p < c->nparts; p++)
-		ok = c->parts[p].host == SS_NO_HOST || link_part(m, p, before, err);
+		ok = c->parts[p].host == SS_NO_HOST || link_part(m, p, before);
 	free(before);
 	return ok;
 }
@@ -690,7 +693,7 @@ static void release_making(struct making *m)
 		free(m->lanes[d].by_end);
 	}
 	free(m->lanes);
-	free(m->first_event);
+	free(m->events);
 	ss_vec_free(&m->waits);
 }
 
@@ -698,18 +701,19 @@ bool ss_graph_build(struct ss_graph *g, struct ss_cluster *c, struct ss_err *err
 {
 	*g = (struct ss_graph){ .order = NULL };
 	struct making m = { .c = c, .g = g, .lanes = calloc(c->devices.n + 1, sizeof(*m.lanes)),
-			    .first_event = calloc(c->nparts + 1, sizeof(*m.first_event)) };
+			    .events = calloc(c->nparts + 1, sizeof(*m.events)) };
 	g->arrival = calloc(c->members.n + 1, sizeof(*g->arrival));
 	g->last_of_step = calloc(c->steps.n + 1, sizeof(*g->last_of_step));
 	g->least_ps = calloc(c->devices.n + 1, sizeof(*g->least_ps));
-	bool ok = (m.lanes && m.first_event && g->arrival && g->last_of_step && g->least_ps) || ss_fail_mem(err);
+	bool ok = (m.lanes && m.events && g->arrival && g->last_of_step && g->least_ps) || ss_fail_mem(err);
 	for (size_t i = 0; ok && i < c->members.n; i++)
 		g->arrival[i] = UINT32_MAX;
-	ok = ok && add_nodes(&m, err) && link_nodes(&m, err);
+	ok = ok && add_nodes(&m, err);
+	ss_cluster_rest(c);
+	ok = ok && (link_nodes(&m) || ss_fail_mem(err));
 	if (ok)
 		find_last_of_steps(&m);
 	release_making(&m);
-	ss_cluster_rest(c);
 	return ok && (order_nodes(g) || ss_fail_mem(err));
 }
 

@@ -24,7 +24,10 @@ struct ss_node {
 	int64_t begin_ps, end_ps;
 	uint32_t first_edge;	/* those of the next node follow its own: ss_edges_end */
 	uint32_t where;		/* index of the device, of the host of the host's events */
-	uint32_t member;	/* SS_NODE_MEMBER, SS_NODE_DONE */
+	union {
+		uint32_t member;	/* SS_NODE_MEMBER, SS_NODE_DONE */
+		uint32_t thread;	/* of the host's events */
+	};
 	uint32_t name : 27;	/* of operations; SS_NODE_NO_NAME */
 	uint32_t kind : 3;	/* enum ss_node_kind */
 	uint32_t cls : 2;	/* enum ss_skel_host_class of events and waits */
