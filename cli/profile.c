@@ -102,8 +102,8 @@ bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *e
 		cli_say("warning", text);
 	}
 	if (p->nnotes_all > 10)
-		cli_tell("warning: %zu more members of '%s' are missing or damaged", p->nnotes_all - 10, path);
-	return !cli_strict || !p->nnotes_all || ss_fail(err, SS_EFORMAT, "the archive '%s' is incomplete (--strict)", path);
+		cli_tell("warning: %zu more members of '%s' are missing or damaged", p->nnotes_all - 10, p->named);
+	return !cli_strict || !p->nnotes_all || ss_fail(err, SS_EFORMAT, "'%s' is incomplete (--strict)", p->named);
 }
 
 bool cli_profile_find(struct cli_profile *p, const char *path, const char *run, struct ss_err *err)

@@ -12,7 +12,7 @@ bool ss_legacy_note(const struct ss_request *q, const struct ss_host *h, struct 
 	size_t slash = ss_str_rchr(h->x.path, '/');
 	struct ss_str file = slash == SS_NPOS ? h->x.path : ss_str_sub(h->x.path, slash + 1, h->x.path.n);
 	struct ss_str text = ss_arena_printf(
-		out->arena, "These figures were computed at capture time and stored in '" SS_FMT "'", SS_ARG(file));
+		out->arena, "These figures were not computed here: they are stored in '" SS_FMT "'", SS_ARG(file));
 	ss_result_note(out, SS_INFO, text);
 	return true;
 }

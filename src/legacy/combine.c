@@ -454,7 +454,7 @@ static void drop_rare(struct combination *j)
 static void note_all(struct combination *j)
 {
 	struct ss_str text = ss_arena_printf(
-		j->out->arena, "These figures were computed at capture time, by each of %zu hosts separately. %s",
+		j->out->arena, "These figures were not computed here: each of %zu hosts stored its own. %s",
 		j->nread, j->a->says);
 	if (text.p && j->a->worst)
 		text = ss_arena_printf(j->out->arena, SS_FMT " Sentences come from " SS_FMT ".", SS_ARG(text),

@@ -214,6 +214,8 @@ static bool take_address(struct ss_location *p, struct ss_err *err)
 	struct ss_str named = ss_str_from(p->named);
 	if (ss_str_starts(named, SS_STR("https://")) || ss_str_starts(named, SS_STR("http://")))
 		return ss_location_fetch(p, err) && take_archive(p, false, err);
+	if (ss_str_starts(named, SS_STR("grpc://")))
+		return ss_location_ask(p, err);
 	return refuse_address(named, err);
 }
 
@@ -281,8 +283,8 @@ struct ss_str ss_location_cost(const struct ss_location *p, struct ss_arena *are
 		return SS_STR("");
 	if (!p->fetched_bytes)
 		return ss_arena_printf(arena, "'%s' has not changed: read from the cache (%u request%s)", p->named, p->requests, s);
-	return ss_arena_printf(arena, "'%s': %.2f MiB in %u request%s", p->named, (double)p->fetched_bytes / (1 << 20),
-			       p->requests, s);
+	return ss_arena_printf(arena, "'%s': %.2f MiB in %u request%s%s", p->named, (double)p->fetched_bytes / (1 << 20),
+			       p->requests, s, p->left_out ? p->left_out : "");
 }
 
 /* Paths of what was unpacked, as the user would say them. */

@@ -7,6 +7,7 @@
  *	-		what standard input holds: an archive, or one profile
  *	https://...	a file, profile or archive, fetched into the cache (cache.h)
  *	s3://, gs://	an object in the same way, or what lies below in a bucket, as a directory (tree.h)
+ *	grpc://...	the answers of a server of ProfileAnalysis, as files of a log directory (master.c)
  *
  * Of an archive those members are unpacked that are read by their names (ss_store_reads), into a
  * directory of this process (scratch.h), up to the bound on what a packed file may become
@@ -31,6 +32,7 @@ struct ss_location {
 	struct ss_scratch scratch;
 	struct ss_cache_entry cached;	/* of an address */
 	struct ss_tree *tree;		/* of a bucket; NULL: none */
+	const char *left_out;		/* what a server offers beside it, in words; NULL: nothing */
 	unsigned requests;		/* that were made; fetched_bytes is 0 where the cache had the file */
 	uint64_t fetched_bytes;
 	bool shared;			/* the one of ss_location_share: what lies there is not this one's to close */

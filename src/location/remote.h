@@ -6,6 +6,8 @@
 
 /* The file at the address p->named, as p->path; p->named is then what messages may say of it. */
 bool ss_location_fetch(struct ss_location *p, struct ss_err *err);
+/* The answers of the server at grpc://HOST:PORT[/RUN] for one run, in the scratch directory. */
+bool ss_location_ask(struct ss_location *p, struct ss_err *err);
 
 /* The object that the bucket's path names, in the same way. */
 struct ss_bucket;

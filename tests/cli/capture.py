@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The commands that take profiles, against a stand-in for the profiled program and one for Google's servers: words, statuses, files."""
 import argparse
+import csv
 import glob
 import http.client
 import http.server
@@ -563,6 +564,30 @@ def wider(scratch):
     check('an empty token is none', words(done, 1, 'holds no token'), done)
 
 
+def shown_here(logdir):
+    """grpc://HOST:PORT as PATH: the answers of the server are shown as if they lay here."""
+    proc = subprocess.Popen([BIN, 'serve', logdir, '--port', '0', '--grpc', '0', '--no-token'], stderr=subprocess.PIPE, text=True)
+    where = ''
+    while 'gRPC on' not in where:
+        where = proc.stderr.readline()
+    at = 'grpc://' + where.split('gRPC on ')[1].strip()
+    done = run('summary', at)
+    check('a summary of its answers', words(done, 0, 'requests', 'not read: ') and 'not computed here' in done.stdout, done)
+    want, got = (run('tool', 'op_profile', path, '--format', 'csv') for path in (logdir, at))
+    rows = [[(r['name'], r['time_ps'], r['children']) for r in csv.DictReader(d.stdout.splitlines())] for d in (want, got)]
+    check('its operations', want.returncode == got.returncode == 0 and rows[0] == rows[1] != [], got.stderr)
+    done = run('tool', 'trace_viewer@', at, '--format', 'xprof')
+    check('its events', done.returncode == 0 and len(json.loads(done.stdout)['traceEvents']) > 100, done.stderr)
+    done = run('runs', at + '/none')
+    check('no such run', words(done, 1, "there is no run 'none'"), done)
+    proc.send_signal(signal.SIGINT)
+    proc.wait(10)
+    proc.stderr.close()
+    with Peer() as peer:
+        done = run('summary', f'grpc://{peer.address}')
+        check('one that stores no runs', words(done, 1, 'UNIMPLEMENTED', 'stepscope capture'), done)
+
+
 def from_elsewhere(scratch):
     """Runs and answers of a server over gRPC."""
     token_file = f'{scratch}/grpc_token'
@@ -590,9 +615,12 @@ def from_elsewhere(scratch):
                                ((), 1, 'UNAUTHENTICATED'), (('-r', name), 2, 'given together'), (('-p', 'x'), 2, 'the expected form')):
         done = run('remote', here, *args)
         check(f'remote {args}', words(done, status, text) and done.stdout == '', done)
+    done = run('summary', f'grpc://{here}')
+    check('a token is wanted', words(done, 1, 'UNAUTHENTICATED', 'stepscope remote'), done)
     proc.send_signal(signal.SIGINT)
     check('the server ends', proc.wait(10) == 0)
     proc.stderr.close()
+    shown_here(logdir)
     done = run('remote', here)
     check('nobody there', words(done, 1, 'refused'), done)
     with Peer() as peer:

@@ -195,7 +195,7 @@ def older_files(c, scratch):
     c.case(['tool', 'kernel_stats', pytorch, '--format', 'csv', '--table', 'kernel_stats'], 0, 'conv2d_kernel', '')
     c.case(['summary', os.path.join(legacy, 'tpu_v2')], 0, 'TPU v2', '')
     c.case(['runs', os.path.join(legacy, 'tpu_v2')], 0, 'TPU v2 x 8 +313.8 ms, 3 steps', '')
-    c.case(['tool', 'overview_page', os.path.join(legacy, 'tpu_v2')], 0, 'res2b_branch2a', 'computed at capture time')
+    c.case(['tool', 'overview_page', os.path.join(legacy, 'tpu_v2')], 0, 'res2b_branch2a', 'not computed here')
     c.case(['tool', 'memory_viewer', os.path.join(legacy, 'demo', inside, 'profile_demo.memory_viewer.json')], 0, '3.000 MiB', '')
     c.case(['tool', 'op_profile', os.path.join(legacy, 'demo', inside, 'profile_demo.op_profile.json')], 0, '%convolution', None)
     c.case(['tool', 'hlo_stats', os.path.join(legacy, 'tpu_v2')], 1, '', 'xplane')

@@ -141,7 +141,7 @@ static bool open_place(struct xcli *x, const char *named)
 	for (size_t i = 0; i < x->place.notes.n; i++)
 		xv_printf(x->warnings, NULL, "'" SS_FMT "' %s", SS_ARG(x->place.notes.v[i].path), x->place.notes.v[i].why);
 	return !x->strict || !x->place.nnotes_all ||
-	       xcli_fail(x, XCLI_INTERNAL, "the archive '%s' is incomplete (--strict)", x->place.named);
+	       xcli_fail(x, XCLI_INTERNAL, "'%s' is incomplete (--strict)", x->place.named);
 }
 
 /* The directory that holds the traces; `file` is set where the session is one file of it. */

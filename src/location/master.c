@@ -1,0 +1,263 @@
+/*
+ * master.c - grpc://HOST:PORT, a server of ProfileAnalysis (the master of a TPU pod; stepscope serve --grpc): the answers
+ * that it gives for one session become the files in which older programs stored such answers, and its trace a file of its
+ * own. From these everything is shown as of any other directory.
+ */
+#include "location/remote.h"
+
+#include "base/write.h"
+#include "capture/requests.h"
+#include "location/unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define SCHEME "grpc://"
+#define ANSWER_NS INT64_C(600000000000) /* the server may have to read the whole profile first */
+#define NAME_BYTES 200
+
+/* What a tool is called there, and how a file with its answer is by the form of its bytes. NULL: such a form is not read. */
+static const struct stored {
+	const char *tool, *json, *packed, *proto;
+} stored[] = {
+	{ "overview_page", "overview_page.json", NULL, "overview_page.pb" },
+	{ "input_pipeline_analyzer", "input_pipeline.json", NULL, "input_pipeline.pb" },
+	{ "input_pipeline", "input_pipeline.json", NULL, "input_pipeline.pb" },
+	{ "op_profile", "op_profile.json", NULL, NULL },
+	{ "pod_viewer", "pod_viewer.json", NULL, NULL },
+	{ "memory_viewer", "memory_viewer.json", NULL, NULL },
+	{ "framework_op_stats", NULL, NULL, "tensorflow_stats.pb" },
+	{ "tensorflow_stats", NULL, NULL, "tensorflow_stats.pb" },
+	{ "kernel_stats", NULL, NULL, "kernel_stats.pb" },
+	{ "memory_profile", "memory_profile.json", "memory_profile.json.gz", NULL },
+	{ "tf_data_bottleneck_analysis", "tf_data_bottleneck_analysis.json", "tf_data_bottleneck_analysis.json.gz", NULL },
+	{ "trace_viewer", "trace.json", "trace.json.gz", "trace" },
+	{ "trace_viewer@", "trace.json", "trace.json.gz", NULL },
+};
+
+struct master {
+	struct ss_location *p;
+	struct ss_peer peer;
+	struct ss_str host;		/* of the address, as files are named */
+	struct ss_session session;
+	size_t nsessions, nfiles;
+	struct ss_buf unread;		/* tools whose answers are not read */
+	struct ss_err first;		/* why there is no answer */
+};
+
+static bool is_name(struct ss_str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:", s.p[i]) || !s.p[i])
+			return false;
+	return s.n && s.n < NAME_BYTES && s.p[0] != '.';
+}
+
+/* Of a log directory with others in it the names have slashes. */
+static bool is_run(struct ss_str s)
+{
+	bool ok = s.n;
+	while (ok && s.n) {
+		size_t slash = ss_str_chr(s, '/');
+		ok = is_name(ss_str_sub(s, 0, slash == SS_NPOS ? s.n : slash)) && slash != s.n - 1;
+		s = ss_str_sub(s, slash == SS_NPOS ? s.n : slash + 1, s.n);
+	}
+	return ok;
+}
+
+static struct ss_str last_part(struct ss_str s)
+{
+	size_t slash = ss_str_rchr(s, '/');
+	return slash == SS_NPOS ? s : ss_str_sub(s, slash + 1, s.n);
+}
+
+/* Runs are called by their time, whatever stands before it. */
+static bool is_newer(struct ss_str a, struct ss_str b)
+{
+	int order = ss_str_cmp(last_part(a), last_part(b));
+	return order ? order > 0 : ss_str_cmp(a, b) > 0;
+}
+
+/* "grpc://HOST:PORT/SESSION" */
+static bool take_address(struct master *m, struct ss_str *session, struct ss_err *err)
+{
+	struct ss_str rest = ss_str_from(m->p->named + strlen(SCHEME));
+	size_t slash = ss_str_chr(rest, '/');
+	struct ss_str address = ss_str_sub(rest, 0, slash == SS_NPOS ? rest.n : slash);
+	size_t colon = ss_str_rchr(address, ':');
+	*session = ss_str_sub(rest, slash == SS_NPOS ? rest.n : slash + 1, rest.n);
+	if (!is_name(address) || colon == SS_NPOS || !colon || (session->n && !is_run(*session)))
+		return ss_fail(err, SS_EINVAL, "'%.300s' does not name a server: write grpc://HOST:PORT, or grpc://HOST:PORT/RUN",
+			       m->p->named);
+	m->peer = (struct ss_peer){ .target = ss_arena_str(&m->p->arena, address).p, .timeout_ns = ANSWER_NS };
+	m->host = ss_arena_str(&m->p->arena, ss_str_sub(address, 0, colon));
+	for (size_t i = 0; i < m->host.n && m->host.p; i++)
+		if (m->host.p[i] == ':')
+			((char *)(uintptr_t)m->host.p)[i] = '_';
+	return (m->peer.target && m->host.p) || ss_fail_mem(err);
+}
+
+/* The server's own words have no code. */
+static bool fail(struct ss_err *err, const struct master *m, const struct ss_grpc_status *s)
+{
+	const char *code = s->code == SS_GRPC_UNKNOWN ? "" : ss_grpc_code_name(s->code);
+	const char *advice = s->code == SS_GRPC_UNIMPLEMENTED
+				     ? ". This port belongs to a program's profiler, which stores no runs: 'stepscope capture' takes a "
+				       "profile of it"
+			     : s->code == SS_GRPC_UNAUTHENTICATED
+				     ? ". 'stepscope remote' asks with a token"
+				     : "";
+	return ss_fail(err, SS_EIO, "'%s' does not answer: %s%s%s%s", m->p->named, code, code[0] ? ": " : "", s->text, advice);
+}
+
+/* ---- the session ---- */
+
+/* The one asked for, or the newest: their names are times. The others are counted. */
+static bool choose_session(struct master *m, struct ss_str wanted, struct ss_err *err)
+{
+	struct ss_grpc_status status;
+	struct ss_sessions all;
+	size_t unsafe = 0;
+	m->p->requests++;
+	if (!ss_request_sessions(&m->peer, NULL, &m->p->arena, &all, &status))
+		return fail(err, m, &status);
+	m->nsessions = all.n;
+	for (size_t i = 0; i < all.n; i++) {
+		bool fits = wanted.n ? ss_str_eq(all.v[i].id, wanted) : !m->session.id.n || is_newer(all.v[i].id, m->session.id);
+		unsafe += !is_run(all.v[i].id);
+		if (fits && is_run(all.v[i].id))
+			m->session = all.v[i];
+	}
+	if (m->session.id.n)
+		return true;
+	if (wanted.n)
+		return ss_fail(err, SS_ENOTFOUND, "there is no run '" SS_FMT "' in 'grpc://%s': 'stepscope remote %s' lists them",
+			       SS_ARG(wanted), m->peer.target, m->peer.target);
+	return ss_fail(err, SS_ENODATA, "'%s' has no run%s", m->p->named, unsafe ? " whose name a directory can have" : "");
+}
+
+/* ---- its answers ---- */
+
+static const struct stored *find_tool(struct ss_str tool)
+{
+	for (size_t i = 0; i < SS_COUNT(stored); i++)
+		if (ss_str_is(tool, stored[i].tool))
+			return &stored[i];
+	return NULL;
+}
+
+/* NULL: it has a form that is not read. */
+static const char *file_of(const struct stored *t, struct ss_str bytes)
+{
+	if (ss_str_starts(bytes, SS_STR("\x1f\x8b")))
+		return t->packed;
+	if (!bytes.n || (bytes.p[0] != '{' && bytes.p[0] != '['))
+		return t->proto;
+	/* The older one has the program itself, which the newer has looked at already. */
+	bool looked_at = t->json && strcmp(t->json, "memory_viewer.json") == 0 && !ss_str_contains(bytes, SS_STR("\"hloModule\"")) &&
+			 !ss_str_contains(bytes, SS_STR("\"hlo_module\""));
+	return looked_at ? NULL : t->json;
+}
+
+static bool write_answer(struct master *m, const char *suffix, struct ss_str bytes, struct ss_err *err)
+{
+	struct ss_str run = last_part(m->session.id), above = ss_str_sub(m->session.id, 0, m->session.id.n - run.n);
+	struct ss_str path = ss_arena_printf(&m->p->arena, "%s/" SS_FMT "plugins/profile/" SS_FMT "/" SS_FMT ".%s", m->p->path,
+					     SS_ARG(above), SS_ARG(run), SS_ARG(m->host), suffix);
+	if (!path.p)
+		return ss_fail_mem(err);
+	bool made = ss_make_dirs_above((char *)(uintptr_t)path.p, NULL);
+	int fd = made ? open(path.p, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+	bool ok = fd >= 0 && ss_write_all(fd, bytes.p, bytes.n);
+	ok = fd >= 0 && close(fd) == 0 && ok;
+	m->nfiles += ok;
+	m->p->fetched_bytes += bytes.n;
+	return ok || (fd < 0 && errno == EEXIST) ||	/* a tool of two names */
+	       ss_fail(err, SS_EIO, "cannot write '" SS_FMT "': %s. $TMPDIR sets another place", SS_ARG(path), strerror(errno));
+}
+
+static bool leave_out(struct master *m, struct ss_str tool)
+{
+	ss_buf_printf(&m->unread, "%s" SS_FMT, m->unread.n ? ", " : "", SS_ARG(ss_str_sub(tool, 0, NAME_BYTES)));
+	return true;
+}
+
+/* What the server has beside what was fetched. */
+static bool say_left_out(struct master *m, struct ss_err *err)
+{
+	struct ss_arena *a = &m->p->arena;
+	struct ss_str runs = SS_STR(""), tools = SS_STR("");
+	if (m->nsessions > 1)
+		runs = ss_arena_printf(a, "; run '" SS_FMT "' of %zu, another is grpc://%s/RUN", SS_ARG(m->session.id), m->nsessions,
+				       m->peer.target);
+	if (m->unread.n)
+		tools = ss_arena_printf(a, "; not read: " SS_FMT " ('stepscope remote' prints them)", SS_ARG(ss_buf_get(&m->unread)));
+	struct ss_str both = runs.p && tools.p ? ss_arena_printf(a, SS_FMT SS_FMT, SS_ARG(runs), SS_ARG(tools)) : tools;
+	m->p->left_out = both.p;
+	return (both.p && !m->unread.no_memory) || ss_fail_mem(err);
+}
+
+static bool ask_tool(struct master *m, struct ss_str name, struct ss_err *err)
+{
+	static const char *const every_event[] = { "resolution=0" };
+	const struct stored *t = find_tool(name);
+	struct ss_tool_question q = { .session = m->session.id.p, .tool = ss_arena_str(&m->p->arena, name).p };
+	struct ss_grpc_status status;
+	struct ss_buf out = { 0 };
+	char format[64];
+	if (!q.tool)
+		return ss_fail_mem(err);
+	if (!t)
+		return leave_out(m, name);
+	if (ss_str_is(name, "trace_viewer@")) {
+		q.params = every_event;
+		q.nparams = 1;
+	}
+	m->p->requests++;
+	bool ok = true;
+	if (!ss_request_tool_data(&m->peer, &q, &out, format, &status)) {
+		if (!m->first.code)
+			fail(&m->first, m, &status);
+		struct ss_str why = ss_arena_printf(&m->p->arena, "was not answered: %s", status.text);
+		ok = (why.p && ss_location_note(m->p, m->p->named, name, why.p)) || ss_fail_mem(err);
+	} else {
+		const char *suffix = file_of(t, ss_buf_get(&out));
+		ok = suffix ? write_answer(m, suffix, ss_buf_get(&out), err) : leave_out(m, name);
+	}
+	ss_buf_free(&out);
+	return ok;
+}
+
+static bool ask_session(struct master *m, struct ss_err *err)
+{
+	struct ss_location *p = m->p;
+	struct ss_str rest;
+	struct ss_str dir = ss_arena_printf(&p->arena, "%s/" SS_FMT, p->scratch.path, SS_ARG(m->host));
+	if (!dir.p)
+		return ss_fail_mem(err);
+	p->path = dir.p;
+	for (rest = m->session.tools; rest.n;) {
+		size_t end = ss_str_find(rest, SS_STR(", "));
+		struct ss_str tool = ss_str_sub(rest, 0, end == SS_NPOS ? rest.n : end);
+		rest = ss_str_sub(rest, end == SS_NPOS ? rest.n : end + 2, rest.n);
+		if (tool.n && !ask_tool(m, tool, err))
+			return false;
+	}
+	if (m->nfiles)
+		return say_left_out(m, err);
+	return m->first.code ? ss_fail(err, m->first.code, "%s", m->first.text)
+			     : ss_fail(err, SS_ENODATA, "'%s' has no answer for run '" SS_FMT "' that can be read", p->named,
+				       SS_ARG(m->session.id));
+}
+
+bool ss_location_ask(struct ss_location *p, struct ss_err *err)
+{
+	struct master m = { .p = p };
+	struct ss_str wanted;
+	bool ok = take_address(&m, &wanted, err) && choose_session(&m, wanted, err) && ss_scratch_open(&p->scratch, err) &&
+		  ask_session(&m, err);
+	ss_buf_free(&m.unread);
+	return ok;
+}
