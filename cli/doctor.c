@@ -7,6 +7,8 @@
 #include "base/sandbox.h"
 #include "base/system.h"
 #include "gpu_probe.h"
+#include "rpc/fetch.h"
+#include "rpc/loaded.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -169,6 +171,57 @@ static void check_sandbox(struct doctor *d)
 		    ss_sandbox_seccomp() ? ", but seccomp" : " and no seccomp");
 }
 
+#define CURL_LEAST "7.85" /* that knows CURLOPT_PROTOCOLS_STR */
+#define CURL_NEEDED "https:// addresses cannot be fetched, and TPUs cannot be found by name"
+
+/* The word of libcurl's version that names what it encrypts with: "OpenSSL/3.0.19", also in parentheses. SS_STR(""): none. */
+static struct ss_str tls_of(struct ss_str version)
+{
+	static const char *const names[] = { "OpenSSL", "LibreSSL", "BoringSSL", "quictls", "AWS-LC", "GnuTLS", "mbedTLS", "wolfSSL",
+					     "rustls", "SecureTransport", "NSS", "BearSSL" };
+	while (version.n) {
+		size_t blank = ss_str_chr(version, ' ');
+		struct ss_str word = ss_str_sub(version, 0, blank == SS_NPOS ? version.n : blank), name = word;
+		(void)ss_str_take(&name, SS_STR("("));
+		for (size_t i = 0; i < SS_COUNT(names); i++)
+			if (ss_str_starts(name, ss_str_from(names[i])))
+				return word;
+		version = ss_str_sub(version, word.n + (blank != SS_NPOS), version.n);
+	}
+	return SS_STR("");
+}
+
+static bool is_too_old(struct ss_str version)
+{
+	uint64_t major = 0, minor = 0;
+	return !ss_str_take(&version, SS_STR("libcurl/")) || !ss_str_take_u64(&version, &major) ||
+	       !ss_str_take(&version, SS_STR(".")) || !ss_str_take_u64(&version, &minor) || major < 7 || (major == 7 && minor < 85);
+}
+
+/* Loaded where a file is fetched; what lies on this machine is read without it. */
+static void check_curl(struct doctor *d)
+{
+	char text[300];
+	bool there = ss_fetch_version(text, sizeof(text));
+	struct ss_str version = ss_str_from(there ? text : ""), tls = tls_of(version);
+	struct ss_str first = ss_str_sub(version, 0, ss_str_chr(version, ' '));
+	if (!there && !ss_loads_libraries())
+		doctor_say(d, DOCTOR_NOTE, "libcurl", "a static build loads no libcurl: " CURL_NEEDED
+			   ". Use a wheel or a package of stepscope");
+	else if (!there)
+		doctor_say(d, DOCTOR_NOTE, "libcurl", "not installed, or not whole: " CURL_NEEDED
+			   ". The package 'curl' brings it: apt, dnf, apk or brew install curl");
+	else if (is_too_old(version))
+		doctor_say(d, DOCTOR_NOTE, "libcurl", SS_FMT " is older than " CURL_LEAST ": " CURL_NEEDED
+			   ". Install a newer one (curl of a newer system, or of conda-forge)", SS_ARG(first));
+	else if (!tls.n)
+		doctor_say(d, DOCTOR_NOTE, "libcurl", SS_FMT " was built without TLS: " CURL_NEEDED
+			   ". Install the system's own: apt, dnf, apk or brew install curl", SS_ARG(first));
+	else
+		doctor_say(d, DOCTOR_GOOD, "libcurl", SS_FMT " with TLS by " SS_FMT ": https:// addresses can be fetched",
+			   SS_ARG(first), SS_ARG(tls));
+}
+
 struct ports {
 	uint16_t port[16];
 	size_t n;
@@ -211,6 +264,7 @@ static int run(int argc, char **argv)
 		check_gpu(&d);
 		check_preload(&d);
 		check_sandbox(&d);
+		check_curl(&d);
 		for (size_t i = 0; i < ports.n; i++)
 			check_port(&d, ports.port[i]);
 		check_logdir(&d, logdir);
@@ -226,8 +280,8 @@ const struct cli_command cli_command_doctor = {
 	.summary = "check a profile or a directory; or what capturing, recording and serving need",
 	.help = "With PATH: opens every profile in the file or directory and names what is wrong with it, and with the files\n"
 		"around it, and what to do.\n\n"
-		"Without PATH: checks the GPU, its driver, CUPTI and permissions, the ports, the log directory and its\n"
-		"free disk space, and says how to fix each problem.\n\n"
+		"Without PATH: checks the GPU, its driver, CUPTI and permissions, libcurl, the ports, the log directory\n"
+		"and its free disk space, and says how to fix each problem.\n\n"
 		"Exit status 0: no check is BAD; 1: at least one is.\n\n"
 		"  -l, --logdir D  directory for profiles (default: .)\n"
 		"  -p, --port N    port to check; may be repeated (default: 6006)\n"

@@ -247,11 +247,39 @@ def strict(c, scratch):
     c.check('gate', gate.returncode == 2 and 'incomplete' in gate.stderr, f'{gate.returncode} {gate.stdout} {gate.stderr}')
 
 
+STUBS = '''
+char *curl_version(void) { return "%s"; }
+#define F(name) int name(void) { return 0; }
+F(curl_easy_init) F(curl_easy_setopt) F(curl_easy_perform) F(curl_easy_getinfo) F(curl_easy_cleanup) F(curl_easy_strerror) F(curl_slist_append)
+F(curl_slist_free_all)
+'''
+
+
+def fetching(c, scratch):
+    """Is libcurl there, of which version, and does it have TLS? Ones of our own stand in for the system's."""
+    cases = [('libcurl/8.5.0 OpenSSL/3.0.13 zlib/1.3', 'ok    libcurl +libcurl/8.5.0 with TLS by OpenSSL/3.0.13: https://'),
+             ('libcurl/7.88.1 (GnuTLS/3.7.9) zlib/1.2', r'ok    libcurl +libcurl/7.88.1 with TLS by \(GnuTLS/3.7.9\)'),
+             ('libcurl/7.84.0 OpenSSL/1.1.1', 'note  libcurl +libcurl/7.84.0 is older than 7.85: https:// addresses cannot be fetched.*Install a newer one'),
+             ('libcurl/8.5.0 zlib/1.3 brotli/1.0', 'note  libcurl +libcurl/8.5.0 was built without TLS: .*install curl'),
+             ('', 'note  libcurl +not installed, or not whole: https:// addresses cannot be fetched, .*install curl')]
+    for i, (version, says) in enumerate(cases):
+        where = os.path.join(scratch, f'curl{i}')
+        os.mkdir(where)
+        for name in ('libcurl.so.4', 'libcurl-gnutls.so.4'):
+            path = os.path.join(where, name)
+            if version:
+                subprocess.run(['cc', '-shared', '-fPIC', '-w', '-x', 'c', '-', '-o', path], input=STUBS % version, universal_newlines=True, check=True)
+            else:
+                open(path, 'w').close()
+        done = c.run('doctor', '--logdir', scratch, env={**os.environ, 'LD_LIBRARY_PATH': where})
+        c.check(f'libcurl {version!r}', re.search(says, done.stdout), done.stdout)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument('--bin', default='build/stepscope')
     c = Checks(os.path.abspath(ap.parse_args().bin))
-    for check in (diagnoses, of_the_system, permissions, whole_ones, strict):
+    for check in (diagnoses, of_the_system, permissions, whole_ones, strict, fetching):
         with tempfile.TemporaryDirectory() as scratch:
             check(c, scratch)
     print(f'{c.passed} passed, {c.failed} failed')
