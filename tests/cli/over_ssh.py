@@ -176,7 +176,7 @@ def listeners():
 
 
 # What the page asks for until the overview is there.
-FIRST_SCREEN = ('/', '/app.js', '/app.css', '/api/runs', '/api/run?run={}', '/api/tool/overview_page?run={}')
+FIRST_SCREEN = ('/', '/app.js', '/app.css', '/icon.svg', '/api/runs', '/api/tools?run={}', '/api/tool/overview_page?run={}')
 
 
 def serve_far(c, path):
