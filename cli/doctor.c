@@ -174,11 +174,11 @@ static void check_sandbox(struct doctor *d)
 #define CURL_LEAST "7.85" /* that knows CURLOPT_PROTOCOLS_STR */
 #define CURL_NEEDED "https:// addresses cannot be fetched, and TPUs cannot be found by name"
 
-/* The word of libcurl's version that names what it encrypts with: "OpenSSL/3.0.19", also in parentheses. SS_STR(""): none. */
+/* The word of libcurl's version that names what it encrypts with: "OpenSSL/3.0.19", also in parentheses. "": none. */
 static struct ss_str tls_of(struct ss_str version)
 {
-	static const char *const names[] = { "OpenSSL", "LibreSSL", "BoringSSL", "quictls", "AWS-LC", "GnuTLS", "mbedTLS", "wolfSSL",
-					     "rustls", "SecureTransport", "NSS", "BearSSL" };
+	static const char *const names[] = { "OpenSSL", "LibreSSL", "BoringSSL", "quictls", "AWS-LC", "GnuTLS", "mbedTLS",
+					     "wolfSSL", "rustls", "SecureTransport", "NSS", "BearSSL" };
 	while (version.n) {
 		size_t blank = ss_str_chr(version, ' ');
 		struct ss_str word = ss_str_sub(version, 0, blank == SS_NPOS ? version.n : blank), name = word;

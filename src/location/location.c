@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/write.h"
 #include "location/bucket.h"
+#include "location/demo.h"
 #include "location/remote.h"
 #include "location/tree.h"
 #include "location/unpack.h"
@@ -207,6 +208,13 @@ static bool take_bucket(struct ss_location *p, struct ss_err *err)
 	return ok && (p->tree || take_archive(p, false, err));
 }
 
+static bool take_demo(struct ss_location *p, struct ss_err *err)
+{
+	struct ss_str packed = { (const char *)ss_demo, (size_t)(ss_demo_end - ss_demo) };
+	enum ss_archive what;
+	return ss_archive_of(packed, &what, err) && unpack_into_scratch(p, packed, what, SS_DEMO_NAME, err);
+}
+
 static bool take_address(struct ss_location *p, struct ss_err *err)
 {
 	if (ss_bucket_is(ss_str_from(p->named)))
@@ -243,6 +251,8 @@ bool ss_location_open(struct ss_location *p, const char *named, struct ss_err *e
 		return true;
 	bool from_stdin = strcmp(named, "-") == 0;
 	*p = ss_location_plain(named);
+	if (strcmp(named, SS_DEMO_NAME) == 0 && stat(named, &st) != 0)
+		return take_demo(p, err);
 	if (is_address(ss_str_from(named)) && stat(named, &st) != 0)
 		return take_address(p, err);
 	return (!from_stdin || take_stdin(p, err)) && take_archive(p, from_stdin, err);

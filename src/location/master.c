@@ -104,8 +104,8 @@ static bool fail(struct ss_err *err, const struct master *m, const struct ss_grp
 {
 	const char *code = s->code == SS_GRPC_UNKNOWN ? "" : ss_grpc_code_name(s->code);
 	const char *advice = s->code == SS_GRPC_UNIMPLEMENTED
-				     ? ". This port belongs to a program's profiler, which stores no runs: 'stepscope capture' takes a "
-				       "profile of it"
+				     ? ". This port belongs to a program's profiler, which stores no runs: 'stepscope capture' "
+				       "takes a profile of it"
 			     : s->code == SS_GRPC_UNAUTHENTICATED
 				     ? ". 'stepscope remote' asks with a token"
 				     : "";
@@ -125,9 +125,10 @@ static bool choose_session(struct master *m, struct ss_str wanted, struct ss_err
 		return fail(err, m, &status);
 	m->nsessions = all.n;
 	for (size_t i = 0; i < all.n; i++) {
-		bool fits = wanted.n ? ss_str_eq(all.v[i].id, wanted) : !m->session.id.n || is_newer(all.v[i].id, m->session.id);
-		unsafe += !is_run(all.v[i].id);
-		if (fits && is_run(all.v[i].id))
+		struct ss_str id = all.v[i].id;
+		bool fits = wanted.n ? ss_str_eq(id, wanted) : !m->session.id.n || is_newer(id, m->session.id);
+		unsafe += !is_run(id);
+		if (fits && is_run(id))
 			m->session = all.v[i];
 	}
 	if (m->session.id.n)
@@ -156,14 +157,14 @@ static const char *file_of(const struct stored *t, struct ss_str bytes)
 	if (!bytes.n || (bytes.p[0] != '{' && bytes.p[0] != '['))
 		return t->proto;
 	/* The older one has the program itself, which the newer has looked at already. */
-	bool looked_at = t->json && strcmp(t->json, "memory_viewer.json") == 0 && !ss_str_contains(bytes, SS_STR("\"hloModule\"")) &&
-			 !ss_str_contains(bytes, SS_STR("\"hlo_module\""));
-	return looked_at ? NULL : t->json;
+	bool program = ss_str_contains(bytes, SS_STR("\"hloModule\"")) || ss_str_contains(bytes, SS_STR("\"hlo_module\""));
+	return strcmp(t->tool, "memory_viewer") == 0 && !program ? NULL : t->json;
 }
 
 static bool write_answer(struct master *m, const char *suffix, struct ss_str bytes, struct ss_err *err)
 {
-	struct ss_str run = last_part(m->session.id), above = ss_str_sub(m->session.id, 0, m->session.id.n - run.n);
+	struct ss_str run = last_part(m->session.id);
+	struct ss_str above = ss_str_sub(m->session.id, 0, m->session.id.n - run.n);
 	struct ss_str path = ss_arena_printf(&m->p->arena, "%s/" SS_FMT "plugins/profile/" SS_FMT "/" SS_FMT ".%s", m->p->path,
 					     SS_ARG(above), SS_ARG(run), SS_ARG(m->host), suffix);
 	if (!path.p)
@@ -190,10 +191,11 @@ static bool say_left_out(struct master *m, struct ss_err *err)
 	struct ss_arena *a = &m->p->arena;
 	struct ss_str runs = SS_STR(""), tools = SS_STR("");
 	if (m->nsessions > 1)
-		runs = ss_arena_printf(a, "; run '" SS_FMT "' of %zu, another is grpc://%s/RUN", SS_ARG(m->session.id), m->nsessions,
-				       m->peer.target);
+		runs = ss_arena_printf(a, "; run '" SS_FMT "' of %zu, another is grpc://%s/RUN", SS_ARG(m->session.id),
+				       m->nsessions, m->peer.target);
 	if (m->unread.n)
-		tools = ss_arena_printf(a, "; not read: " SS_FMT " ('stepscope remote' prints them)", SS_ARG(ss_buf_get(&m->unread)));
+		tools = ss_arena_printf(a, "; not read: " SS_FMT " ('stepscope remote' prints them)",
+					SS_ARG(ss_buf_get(&m->unread)));
 	struct ss_str both = runs.p && tools.p ? ss_arena_printf(a, SS_FMT SS_FMT, SS_ARG(runs), SS_ARG(tools)) : tools;
 	m->p->left_out = both.p;
 	return (both.p && !m->unread.no_memory) || ss_fail_mem(err);

@@ -42,7 +42,7 @@ READS = {
 }
 SPECIAL = {'serve', 'mcp', 'merge'}             # below, each in a function of its own
 # They read no profile that exists: they make one, ask a server, or print about the program itself.
-NO_PATH = {'capture', 'monitor', 'continuous', 'remote', 'record', 'completion', 'help'}
+NO_PATH = {'capture', 'monitor', 'continuous', 'remote', 'record', 'completion', 'demo', 'help'}
 FAILED = {'diff': 2, 'gate': 2}                 # a status of 1 is a verdict there
 
 
@@ -259,6 +259,39 @@ def parts_of(c, bad):
     c.check('hosts that are in no part', done.returncode == 1 and b'1 of its 3 hosts are in no part' in done.stderr, done.stderr)
 
 
+def carried(c):
+    """`demo:` is what lies in tests/data/profiles, and `stepscope demo` shows it."""
+    inside = {}
+    packed = os.path.join(os.path.dirname(os.path.dirname(HERE)), 'src', 'location', 'demo.tar.zst')
+    plain = subprocess.run(['zstd', '-q', '-d', '-c', packed], stdout=subprocess.PIPE, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(plain)) as t:
+        for m in t.getmembers():
+            if m.isfile():
+                inside[m.name] = t.extractfile(m).read()
+    for name, data in inside.items():
+        with open(os.path.join(profiles.ROOT, name), 'rb') as f:
+            c.check(f'{name} is that of the samples', f.read() == data)
+    c.check('two programs', {n.split('/')[0] for n in inside} == {'jax_mlp_train', 'synth_tpu_3hosts'} and len(inside) == 4, list(inside))
+    want = c.run(['summary', os.path.join(profiles.ROOT, 'jax_mlp_train')]).stdout.decode().replace(os.path.join(profiles.ROOT, 'jax_mlp_train'), 'demo:')
+    shown = c.run(['demo', '--no-serve'])
+    c.check('its summary', shown.returncode == 0 and shown.stdout.decode() == want.replace('run,', 'jax_mlp_train/run,', 1), shown.stdout[:300])
+    c.check('no argument', c.run(['demo', 'logs']).returncode == 2)
+    p = subprocess.Popen([c.binary, 'demo', '--port', '0'], env=c.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    found = None
+    for line in p.stderr:
+        found = re.search(rb'http://127\.0\.0\.1:(\d+)/ \(Ctrl', line)
+        if found:
+            break
+    c.check('it is served', found)
+    if found:
+        with urllib.request.urlopen(f'http://127.0.0.1:{int(found[1])}/api/runs') as r:
+            text = r.read()
+        c.check('with both', b'jax_mlp_train' in text and b'synth_tpu_3hosts' in text, text[:200])
+    p.terminate()
+    p.communicate(timeout=60)
+    c.check('its status', p.returncode == 0, p.returncode)
+
+
 def main():
     a = argparse.ArgumentParser(description=__doc__)
     a.add_argument('--bin', default='build/stepscope')
@@ -266,7 +299,7 @@ def main():
     scratch = tempfile.mkdtemp(prefix='places-')
     c = Checks(binary, scratch)
     try:
-        for part in (all_commands, same_answers, merged, agents, lambda c: served(c, SAMPLE, False), strict):
+        for part in (all_commands, same_answers, merged, agents, lambda c: served(c, SAMPLE, False), strict, carried):
             part(c)
         left = [n for d, _, names in os.walk(c.env['TMPDIR']) for n in names]
         c.check('nothing is left in $TMPDIR', not left, left)
