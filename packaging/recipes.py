@@ -46,7 +46,7 @@ source:
 build:
   number: 0
   script:
-    - cmake -S . -B build -G Ninja ${{{{ CMAKE_ARGS }}}}
+    - cmake -S . -B build -G Ninja $CMAKE_ARGS
     - cmake --build build
     - cmake --install build
     - cp -r python/stepscope $SP_DIR/

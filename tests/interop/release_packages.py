@@ -121,8 +121,27 @@ def serves(check, root, user, args):
     check('the image serves its page', '"runs":[{' in got, said + got)
 
 
+# By the reader of conda's own builder, which knows each field of the format; what it renders is printed.
+RENDER = """
+import json, sys
+from rattler_build import Stage0Recipe, VariantConfig
+text = open(sys.argv[1]).read()
+recipe, = Stage0Recipe.from_yaml(text).render(VariantConfig({'c_compiler': ['gcc'], 'c_stdlib': ['sysroot'], 'c_stdlib_version': ['2.17'], 'python': ['3.12']}))
+shown = recipe.recipe
+refused = 0
+for right, wrong in (('skip: win', 'skp: win'), ('license_file:', 'license_fle:'), ('imports:', 'import:'), ('sha256: ', 'sha256: x')):
+    assert right in text, right
+    try:
+        Stage0Recipe.from_yaml(text.replace(right, wrong))
+    except Exception:
+        refused += 1
+print(json.dumps({'name': shown.package.name, 'build': [str(r) for r in shown.requirements.build], 'run': [str(r) for r in shown.requirements.run],
+                  'script': shown.build.script, 'refused': refused}, default=str))
+"""
+
+
 def recipes(check, out, version, url):
-    """Ruby parses the formula, and what it and the recipe fetch is the tarball of the sources."""
+    """Ruby parses the formula, conda's builder the recipe, and what both fetch is the tarball of the sources."""
     digest = run('sha256sum', f'{out}/stepscope-{version}.tar.gz').stdout.split()[0]
     address = f'{url}/stepscope-{version}.tar.gz'
     with open(f'{out}/stepscope.rb') as f:
@@ -138,6 +157,11 @@ def recipes(check, out, version, url):
     check('recipe', recipe['source'] == {'url': address, 'sha256': digest} and recipe['package'] == {'name': 'stepscope', 'version': version}, recipe)
     parts = {'package', 'source', 'build', 'requirements', 'tests', 'about'}
     check('parts of the recipe', set(recipe) == parts and set(recipe['requirements']) == {'build', 'host', 'run'} and recipe['about']['license_file'] == 'LICENSE', recipe)
+    done = run(python, '-c', RENDER, f'{out}/recipe.yaml')
+    shown = json.loads(done.stdout) if done.returncode == 0 else {}
+    check('the recipe as conda-forge builds it', shown.get('name') == 'stepscope' and any(r.startswith('gcc_') for r in shown['build'])
+          and any(r.startswith('sysroot_') for r in shown['build']) and shown['run'] == ['python'], done.stdout)
+    check('fields that the format does not have are refused', shown.get('refused') == 4, done.stdout)
 
 
 def bill(check, out, version):
