@@ -4,6 +4,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { api, q, real, shot } from "./lib.mjs";
+import { format } from "./format.mjs";
 import { cells, harness, inUrl, settle, settled, tableOf } from "./harness.mjs";
 
 const h = harness();
@@ -74,6 +75,43 @@ test("a kernel leads to its statistics and back", options, async () => {
 		await page.waitForSelector('main .grid-row[aria-selected="true"]');
 		assert.equal(inUrl(page, "op"), name);
 		await nav(page, "Trace viewer").click();
+		await opened(page, name);
+	});
+});
+
+/* A kernel whose launch was recorded: the first of a run that tells it. */
+async function launchedKernel() {
+	for (const run of h.runs) {
+		const a = await h.answer("kernel_stats", run).catch(() => undefined);
+		const name = a && cells(a.tables[0], "kernel_name")[0];
+		if (!name) continue;
+		let found;
+		await h.visit({ run, tool, op: name }, {}, async (page) => {
+			await opened(page, name);
+			await settle(page);
+			const host = inUrl(page, "host");
+			const event = await api(h.server.base, `api/timeline/event?${q({ run, event: inUrl(page, "event"), ...(host && { host }) })}`);
+			const launch = event.flows.find((f) => f.direction === "in");
+			if (launch) found = { run, name, event, launch };
+		});
+		if (found) return found;
+	}
+	throw new Error("no run with a kernel and its launch");
+}
+
+test("a kernel leads to its launch with the delay between them, and the launch back to it", options, async () => {
+	const { run: r, name, event, launch } = await launchedKernel();
+	const after = event.begin_ps - launch.begin_ps - launch.dur_ps;
+	const delay = after >= 0 ? `${format.time_ps(after)} after its end` : `${format.time_ps(event.begin_ps - launch.begin_ps)} after its begin`;
+	await h.visit({ run: r, tool, op: name }, {}, async (page) => {
+		await opened(page, name);
+		const flow = (direction, to) => page.locator(".event-flows li", { hasText: direction }).filter({ has: page.locator(`button:text-is("${to}")`) }).first();
+		assert.ok((await flow("from", launch.name).textContent()).endsWith(`this begins ${delay}`));
+		await flow("from", launch.name).locator("button").click();
+		await opened(page, launch.name);
+		await page.waitForFunction((id) => new URL(location.href).searchParams.get("event") === id, String(launch.event));
+		assert.ok((await flow("to", name).textContent()).endsWith(`it begins ${delay}`));
+		await flow("to", name).locator("button").click();
 		await opened(page, name);
 	});
 });
