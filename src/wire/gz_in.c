@@ -1,6 +1,7 @@
-/* gz_in.c - over zlib. */
+/* gz_in.c - over zlib; over libdeflate where the length is known. */
 #include "wire/gz_in.h"
 
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -122,4 +123,33 @@ bool ss_gz_in_all(struct ss_str packed, struct ss_buf *out, bool *whole, struct 
 	bool memory = !out->no_memory && !g->no_memory;
 	ss_gz_in_close(g);
 	return memory || ss_fail_mem(err);
+}
+
+#define LEAST_MEMBER_BYTES 18
+
+/* Its last four bytes say how long it is unpacked. */
+static size_t length_of(struct ss_str packed)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < 4; i++)
+		n |= (size_t)(uint8_t)packed.p[packed.n - 4 + i] << 8 * i;
+	return n;
+}
+
+bool ss_gz_in_one(struct ss_str packed, struct ss_buf *out, bool *whole, struct ss_err *err)
+{
+	*whole = false;
+	if (packed.n < LEAST_MEMBER_BYTES)
+		return true;
+	size_t n = length_of(packed), got = 0;
+	char *to = ss_buf_room(out, n + 1);
+	if (!to)
+		return out->over || ss_fail_mem(err);
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	if (d)
+		*whole = libdeflate_gzip_decompress(d, packed.p, packed.n, to, n, &got) == LIBDEFLATE_SUCCESS && got == n;
+	ss_buf_wrote(out, n + 1, *whole ? n : 0);
+	if (d)
+		libdeflate_free_decompressor(d);
+	return d || ss_fail_mem(err);
 }

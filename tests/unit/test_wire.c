@@ -1,6 +1,8 @@
 /* test_wire.c - the protobuf cursor, on good bytes and on hostile ones. */
 #include "unit/unit.h"
 
+#include "wire/gz_in.h"
+#include "wire/gz_out.h"
 #include "wire/pb.h"
 
 /* A literal as bytes, NULs included. */
@@ -172,6 +174,35 @@ static void judges_utf8(void **state)
 		assert_int_equal(ss_utf8_valid(cases[i].s), cases[i].valid);
 }
 
+static void unpacks_one_member(void **state)
+{
+	char text[5000];
+	struct ss_gz_out *gz = ss_gz_open();
+	struct ss_str packed;
+	struct ss_err err = { 0 };
+	(void)state;
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (char)(i * i >> 3);
+	assert_non_null(gz);
+	ss_gz_write(gz, (struct ss_str){ text, sizeof(text) });
+	assert_true(ss_gz_finish(gz, &packed));
+	for (size_t n = 0; n <= packed.n; n++) {
+		struct ss_buf out = { .limit_bytes = 1 << 20 };
+		bool whole;
+		assert_true(ss_gz_in_one(ss_str_sub(packed, 0, n), &out, &whole, &err));
+		assert_int_equal(whole, n == packed.n);
+		assert_int_equal(out.n, whole ? sizeof(text) : 0);
+		assert_true(!whole || memcmp(out.p, text, sizeof(text)) == 0);
+		ss_buf_free(&out);
+	}
+	struct ss_buf out = { .limit_bytes = sizeof(text) - 1 };
+	bool whole;
+	assert_true(ss_gz_in_one(packed, &out, &whole, &err));
+	assert_true(out.over && !whole);
+	ss_buf_free(&out);
+	ss_gz_close(gz);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +214,7 @@ int main(void)
 		cmocka_unit_test(lenient_cursor_shows_what_is_left),
 		cmocka_unit_test(reads_map_entries),
 		cmocka_unit_test(judges_utf8),
+		cmocka_unit_test(unpacks_one_member),
 	};
 	return RUN_TESTS(tests);
 }

@@ -450,7 +450,7 @@ bool ss_skeleton_unpack(struct ss_skeleton *s, struct ss_str packed, struct ss_e
 	bool ok = open_bytes(&r, packed, &s->arena, &s->host, &s->run, err);
 	struct ss_str deflated = ok ? get_bytes(&r) : SS_STR("");
 	struct ss_buf head = { .hold = ok ? ss_arena_hold(&s->arena, deflated.n) : NULL };
-	ok = ok && (head.hold || ss_fail_mem(err)) && ss_gz_in_all(deflated, &head, &whole, err);
+	ok = ok && (head.hold || ss_fail_mem(err)) && ss_gz_in_one(deflated, &head, &whole, err);
 	if (ok && head.over)
 		ok = ss_hold_fail(SS_STR("the skeleton of a host"), err);
 	if (ok && !(whole && read_all(&u, &r, ss_buf_get(&head))))

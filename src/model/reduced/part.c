@@ -204,7 +204,7 @@ static bool inflate_hosts(struct ss_shard *s, struct ss_str bytes, struct ss_err
 	s->bytes.hold = ss_arena_hold(&s->arena, deflated.n);
 	if (!s->bytes.hold)
 		return ss_fail_mem(err);
-	if (!ss_gz_in_all(deflated, &s->bytes, &whole, err))
+	if (!ss_gz_in_one(deflated, &s->bytes, &whole, err))
 		return false;
 	if (s->bytes.over)
 		return ss_hold_fail(SS_STR("it"), err);
