@@ -22,10 +22,22 @@ struct ss_str ss_prop_words(const struct ss_result *r, const char *id)
 	return p ? ss_plain_words(r->arena, p->text) : SS_STR("");
 }
 
+static bool is_said(const struct ss_conclusion *c, struct ss_str text)
+{
+	bool said = ss_str_eq(c->text, text);
+	for (size_t i = 0; i < c->nmore; i++)
+		said = said || ss_str_eq(c->more[i], text);
+	return said;
+}
+
+/* Older programs stored one sentence under several names. */
 void ss_say_props(struct ss_result *r, const char *const *ids, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		ss_result_say(r, ss_prop_words(r, ids[i]));
+	for (size_t i = 0; i < n; i++) {
+		struct ss_str text = ss_prop_words(r, ids[i]);
+		if (!is_said(&r->conclusion, text))
+			ss_result_say(r, text);
+	}
 }
 
 struct ss_words ss_value_words(enum ss_unit unit, double value)
