@@ -77,7 +77,7 @@ void cli_location_close(struct ss_location *p)
 {
 	if (p->named && p->tree && !p->shared) {
 		struct ss_tree_cost c = ss_tree_cost(p->tree);
-		fprintf(stderr, "stepscope: '%s': %zu file%s fetched, %zu from the cache: %.2f MiB in %u request%s\n", p->named,
+		cli_tell("'%s': %zu file%s fetched, %zu from the cache: %.2f MiB in %u request%s", p->named,
 			c.nfetched, c.nfetched == 1 ? "" : "s", c.nkept, (double)c.fetched_bytes / (1 << 20), c.requests,
 			c.requests == 1 ? "" : "s");
 	}
@@ -94,7 +94,7 @@ bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *e
 	if (cost.n)
 		cli_say(NULL, cost);
 	if (p->remark && !p->shared)
-		fprintf(stderr, "stepscope: '%s': %s\n", p->named, p->remark);
+		cli_tell("'%s': %s", p->named, p->remark);
 	for (size_t i = 0; i < p->notes.n && i < 10; i++) {
 		struct ss_str text = ss_arena_printf(&p->arena, "'" SS_FMT "' %s", SS_ARG(p->notes.v[i].path), p->notes.v[i].why);
 		if (!text.p)

@@ -37,12 +37,14 @@ static void say_where(const struct ss_server *s, const struct ss_server_config *
 		host[sizeof(host) - 1] = '\0';
 	else
 		snprintf(host, sizeof(host), v6 ? "[%s]" : "%s", bind);
+	if (config->place->tree)
+		cli_tell("'%s' is shown as it was just now: runs that are written later need a new start", config->logdir);
 	if (ss_server_nruns(s))
 		cli_tell("%llu run%s in %s", (unsigned long long)ss_server_nruns(s),
 			ss_server_nruns(s) == 1 ? "" : "s", config->logdir);
 	else
-		cli_tell("%s; runs will appear when they are written",
-			ss_server_why_empty(s) ? ss_server_why_empty(s) : "no profile yet");
+		cli_tell("%s%s", ss_server_why_empty(s) ? ss_server_why_empty(s) : "no profile yet",
+			config->place->tree ? "" : "; runs will appear when they are written");
 	if (ss_server_grpc_port(s))
 		fprintf(stderr, "stepscope: gRPC on %s:%u\n", host, ss_server_grpc_port(s));
 	fprintf(stderr, "stepscope: serving on %s://%s:%u/%s%s (Ctrl-C ends)\n", config->tls_key ? "https" : "http", host,

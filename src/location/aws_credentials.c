@@ -1,7 +1,6 @@
 /* aws_credentials.c - see aws_credentials.h. */
 #include "location/aws_credentials.h"
 
-#include "base/file.h"
 #include "location/bucket.h"
 #include "rpc/download.h"
 #include "rpc/fetch.h"
@@ -54,19 +53,6 @@ static bool of_environment(struct finding *f)
 
 /* ---- files ---- */
 
-/* A small file, in the arena; "": there is none. */
-static struct ss_str text_of(const char *path, size_t most, struct ss_arena *arena)
-{
-	struct ss_file file;
-	struct ss_str text = SS_STR("");
-	if (!ss_file_open(&file, path, NULL))
-		return text;
-	if (file.bytes.n <= most)
-		text = ss_arena_str(arena, file.bytes);
-	ss_file_close(&file);
-	return text.p ? text : SS_STR("");
-}
-
 static struct ss_str trim(struct ss_str s)
 {
 	while (s.n && (unsigned char)s.p[0] <= ' ')
@@ -94,8 +80,9 @@ static void take_setting(struct finding *f, struct ss_str name, struct ss_str va
 	const struct {
 		const char *name;
 		struct ss_str *to;
-	} known[] = { { "aws_access_key_id", &a->key }, { "aws_secret_access_key", &a->secret }, { "aws_session_token",
-		&a->session },
+	} known[] = { { "aws_access_key_id", &a->key },
+		      { "aws_secret_access_key", &a->secret },
+		      { "aws_session_token", &a->session },
 		      { "region", &a->region }, { "endpoint_url", &a->endpoint } };
 	for (size_t i = 0; i < SS_COUNT(known); i++)
 		if (ss_str_is(name, known[i].name) && !known[i].to->n)
@@ -109,9 +96,10 @@ static void take_setting(struct finding *f, struct ss_str name, struct ss_str va
 static void read_settings(struct finding *f, const char *set, const char *usual)
 {
 	const char *path = getenv(set), *home = getenv("HOME");
-	struct ss_str at = path && *path ? ss_str_from(path) : home ? ss_arena_printf(f->arena, "%s/.aws/%s", home, usual)
-		: SS_STR("");
-	struct ss_str text = at.n ? text_of(at.p, SETTINGS_BYTES, f->arena) : at;
+	struct ss_str at = path && *path ? ss_str_from(path)
+			   : home	 ? ss_arena_printf(f->arena, "%s/.aws/%s", home, usual)
+					 : SS_STR("");
+	struct ss_str text = at.p && at.n ? ss_small_file(at.p, SETTINGS_BYTES, f->arena) : SS_STR("");
 	bool inside = false;
 	while (text.n) {
 		size_t end = ss_str_chr(text, '\n');
@@ -184,12 +172,12 @@ static bool of_web_identity(struct finding *f)
 	const char *from = "of the web identity in AWS_WEB_IDENTITY_TOKEN_FILE";
 	if (!path.n || !role.n)
 		return true;
-	struct ss_str token = trim(text_of(path.p, TOKEN_BYTES, f->arena));
+	struct ss_str token = trim(ss_small_file(path.p, TOKEN_BYTES, f->arena));
 	if (!token.n)
 		return ss_fail(f->err, SS_EIO, "cannot read the token in '%s', which AWS_WEB_IDENTITY_TOKEN_FILE names", path.p);
 	struct ss_str region = first_of(f->a->region, SS_STR("us-east-1"));
-	struct ss_str url = set.n ? ss_arena_str(f->arena, set) : ss_arena_printf(f->arena, "https://sts." SS_FMT ".amazonaws.com/",
-		SS_ARG(region));
+	struct ss_str url = set.n ? ss_arena_str(f->arena, set)
+				  : ss_arena_printf(f->arena, "https://sts." SS_FMT ".amazonaws.com/", SS_ARG(region));
 	struct ss_buf b = { 0 };
 	ss_buf_lit(&b, "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=");
 	ss_buf_str(&b, ss_percent(role, false, f->arena));
@@ -223,9 +211,8 @@ static bool of_container(struct finding *f)
 					       SS_STR_INIT("http://[fd00:ec2::23]/") };
 	if (!relative.n && !full.n)
 		return true;
-	struct ss_str url = relative.n ? ss_arena_printf(f->arena, "http://169.254.170.2%s%s", relative.p[0] == '/' ? "" : "/",
-		relative.p)
-		: ss_arena_str(f->arena, full);
+	struct ss_str url = relative.n ? ss_arena_printf(f->arena, "http://169.254.170.2/%s", relative.p + (relative.p[0] == '/'))
+				       : ss_arena_str(f->arena, full);
 	bool known = false;
 	for (size_t i = 0; url.p && i < SS_COUNT(hosts); i++)
 		known |= ss_str_starts(url, hosts[i]);
@@ -236,16 +223,18 @@ static bool of_container(struct finding *f)
 	struct ss_str file = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
 		token = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
 	if (file.n)
-		token = trim(text_of(file.p, TOKEN_BYTES, f->arena));
+		token = trim(ss_small_file(file.p, TOKEN_BYTES, f->arena));
 	struct ss_str header = ss_arena_printf(f->arena, "Authorization: " SS_FMT, SS_ARG(token));
 	const char *const headers[] = { token.n ? header.p : NULL, NULL };
 	const struct ss_question q = { .url = url.p, .named = "the container's role", .headers = headers, .timeout_ms = 3 * ROLE_MS,
 				       .direct = ss_str_starts(url, SS_STR("http://")) };
 	struct ss_reply r;
 	++*f->requests;
-	bool ok = ss_ask(&q, &r, f->err) && (r.status == 200 || ss_fail(f->err, SS_EIO,
-		"the container's role was asked for credentials, "
-		"and answers with status %ld", r.status)) && take_json(f, ss_buf_get(&r.body), "of the container's role");
+	bool ok = ss_ask(&q, &r, f->err);
+	if (ok && r.status != 200)
+		ok = ss_fail(f->err, SS_EIO, "the container's role was asked for credentials, and answers with status %ld",
+			     r.status);
+	ok = ok && take_json(f, ss_buf_get(&r.body), "of the container's role");
 	ss_buf_free(&r.body);
 	return ok;
 }
@@ -255,8 +244,8 @@ static bool ask_machine(struct finding *f, const char *path, const char *token, 
 {
 	struct ss_str set = variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
 	struct ss_str host = first_of(set, SS_STR("http://169.254.169.254"));
-	struct ss_str url = ss_arena_printf(f->arena, SS_FMT "%s" "latest/%s", SS_ARG(host), ss_str_ends(host, SS_STR("/")) ? ""
-		: "/", path);
+	const char *slash = ss_str_ends(host, SS_STR("/")) ? "" : "/";
+	struct ss_str url = ss_arena_printf(f->arena, SS_FMT "%slatest/%s", SS_ARG(host), slash, path);
 	struct ss_str header = token ? ss_arena_printf(f->arena, "X-aws-ec2-metadata-token: %s", token)
 		: SS_STR("X-aws-ec2-metadata-token-ttl-seconds: 21600");
 	const char *const headers[] = { header.p, NULL };

@@ -63,6 +63,8 @@ void ss_bucket_close(struct ss_bucket *b);
 bool ss_bucket_is(struct ss_str address);
 /* "%XX" for all but letters, digits, "-._~" and, of a path, "/". */
 struct ss_str ss_percent(struct ss_str s, bool path, struct ss_arena *arena);
+/* A small file, in the arena; "": there is none, or it is larger than `most`. p is NULL when memory is out. */
+struct ss_str ss_small_file(const char *path, size_t most, struct ss_arena *arena);
 /* "2026-11-23T13:27:00.123Z"; 0: it is no time. */
 int64_t ss_utc_ns(struct ss_str s);
 

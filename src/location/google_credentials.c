@@ -1,7 +1,6 @@
 /* google_credentials.c - see google_credentials.h. */
 #include "location/google_credentials.h"
 
-#include "base/file.h"
 #include "location/bucket.h"
 #include "rpc/download.h"
 #include "rpc/fetch.h"
@@ -165,14 +164,12 @@ static bool of_file(struct finding *f)
 	struct ss_str path = set && *set ? ss_arena_str(f->arena, ss_str_from(set))
 		: config && *config ? ss_arena_printf(f->arena, "%s/%s", config, usual)
 		: home ? ss_arena_printf(f->arena, "%s/.config/gcloud/%s", home, usual) : SS_STR("");
-	struct ss_file file;
 	if (!path.p)
 		return ss_fail_mem(f->err);
-	if (!path.n || !ss_file_open(&file, path.p, NULL))
-		return !set || !*set || ss_fail(f->err, SS_EIO, "cannot read '%.200s', which GOOGLE_APPLICATION_CREDENTIALS names",
-			set);
-	struct ss_str text = file.bytes.n <= FILE_BYTES ? ss_arena_str(f->arena, file.bytes) : SS_STR("");
-	ss_file_close(&file);
+	struct ss_str text = path.n ? ss_small_file(path.p, FILE_BYTES, f->arena) : SS_STR("");
+	if (text.p && !text.n)
+		return !set || !*set ||
+		       ss_fail(f->err, SS_EIO, "cannot read '%.200s', which GOOGLE_APPLICATION_CREDENTIALS names", set);
 	return text.p ? of_text(f, text, path.p) : ss_fail_mem(f->err);
 }
 

@@ -176,6 +176,7 @@ static bool take_object(struct ss_location *p, struct ss_bucket *b, struct ss_er
 	p->requests = b->requests;
 	bool ok = ss_location_fetch_object(p, b, err);
 	take_remark(p, b);
+	b->requests = p->requests;
 	return ok;
 }
 

@@ -18,7 +18,7 @@ struct s3 {
 	struct ss_aws who;
 	char region[SS_REGION_BYTES];
 	char told[SS_REGION_BYTES];	/* the bucket's, as a refusal says; "": none has */
-	bool own_endpoint;		/* one that was set, not Amazon's */
+	struct ss_str endpoint;		/* that was set; "": Amazon's */
 };
 
 static bool is_region(const char *s)
@@ -58,8 +58,7 @@ static bool open_s3(struct ss_bucket *b, struct ss_err *err)
 		return ss_fail(err, SS_EINVAL, "'%s' is no region of AWS: AWS_REGION or the profile sets it", s->region);
 	while (at.n && at.p[at.n - 1] == '/')
 		at.n--;
-	s->own_endpoint = at.n > 0;
-	s->who.endpoint = at;
+	s->endpoint = at;
 	return !at.n || ss_address_allowed(at, err);
 }
 
@@ -69,7 +68,7 @@ static struct ss_str place_of(struct ss_bucket *b, struct ss_arena *arena)
 	struct s3 *s = b->own;
 	const char *china = strncmp(s->region, "cn-", 3) == 0 ? ".cn" : "";
 	pthread_mutex_lock(&b->lock);
-	struct ss_str place = s->own_endpoint ? ss_arena_printf(arena, SS_FMT "/" SS_FMT, SS_ARG(s->who.endpoint), SS_ARG(b->name))
+	struct ss_str place = s->endpoint.n ? ss_arena_printf(arena, SS_FMT "/" SS_FMT, SS_ARG(s->endpoint), SS_ARG(b->name))
 		: ss_str_chr(b->name, '.') != SS_NPOS
 		? ss_arena_printf(arena, "https://s3.%s.amazonaws.com%s/" SS_FMT, s->region, china, SS_ARG(b->name))
 		: ss_arena_printf(arena, "https://" SS_FMT ".s3.%s.amazonaws.com%s", SS_ARG(b->name), s->region, china);
@@ -81,8 +80,9 @@ static struct ss_str url_of(struct ss_bucket *b, struct ss_str key, struct ss_st
 {
 	struct ss_str place = place_of(b, arena), path = ss_percent(key, true, arena);
 	(void)tag;
-	return place.p && path.p ? ss_arena_printf(arena, SS_FMT "/" SS_FMT, SS_ARG(place), SS_ARG(path)) : (struct ss_str){ NULL,
-		0 };
+	if (!place.p || !path.p)
+		return (struct ss_str){ NULL, 0 };
+	return ss_arena_printf(arena, SS_FMT "/" SS_FMT, SS_ARG(place), SS_ARG(path));
 }
 
 /* ---- refusals ---- */
@@ -127,8 +127,8 @@ static const struct {
 
 static bool explain_nobody(const struct ss_refusal *r, const char *code, struct ss_err *err)
 {
-	return ss_fail(err, SS_EIO, "'%s' may not be read without credentials, and none were found (status %u %s): set "
-		"AWS_PROFILE, or "
+	return ss_fail(err, SS_EIO, "'%s' may not be read without credentials, and none were found (status %u %s): "
+		       "set AWS_PROFILE, or "
 		       "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", r->shown, r->status, code);
 }
 
@@ -146,8 +146,7 @@ static bool explain_known(struct ss_bucket *b, const struct ss_refusal *r, const
 		return ss_fail(err, SS_EIO, "'%s' changed while it was fetched: try again", r->shown);
 	if (s->told[0])
 		return ss_fail(err, SS_EIO, "'%s' is in the region %s, and was asked for in %s: set AWS_REGION=%s", r->shown,
-			s->told,
-			       s->region, s->told);
+			       s->told, s->region, s->told);
 	if (r->status >= 300 && r->status < 400)
 		return ss_fail(err, SS_EIO, "'%s' is redirected to another host (status %u %s), and stepscope takes credentials to "
 			"none",
@@ -161,7 +160,7 @@ static bool explain_known(struct ss_bucket *b, const struct ss_refusal *r, const
 	if (r->status == 401 || r->status == 403)
 		return ss_fail(err, SS_EIO, "'%s' may not be read with the credentials " SS_FMT " (status %u %s)", r->shown,
 			       SS_ARG(s->who.from), r->status, code);
-	return ss_fail(err, SS_EIO, "'%s' was answered with status %u %s", r->shown, r->status, code);
+	return ss_fail(err, SS_EIO, "'%s' was answered with status %u%s%s", r->shown, r->status, code[0] ? " " : "", code);
 }
 
 static bool explain(void *arg, const struct ss_refusal *r, struct ss_err *err)
@@ -237,9 +236,12 @@ static bool take_object(struct ss_xml *x, struct ss_page *page, struct ss_arena 
 	struct ss_xmltok t;
 	struct ss_str size = SS_STR(""), time = SS_STR("");
 	for (unsigned own = x->depth; x->depth >= own && ss_xml_next(x, &t);) {
-		struct ss_str *to = t.kind != SS_XML_OPEN ? NULL : ss_str_is(t.text, "Key") ? &o.key : ss_str_is(t.text, "ETag")
-			? &o.tag
-			: ss_str_is(t.text, "Size") ? &size : ss_str_is(t.text, "LastModified") ? &time : NULL;
+		struct ss_str *to = t.kind != SS_XML_OPEN		  ? NULL
+				    : ss_str_is(t.text, "Key")		  ? &o.key
+				    : ss_str_is(t.text, "ETag")		  ? &o.tag
+				    : ss_str_is(t.text, "Size")		  ? &size
+				    : ss_str_is(t.text, "LastModified") ? &time
+									  : NULL;
 		if (to)
 			*to = ss_xml_text(x, arena);
 	}
@@ -308,7 +310,7 @@ static bool list_page(struct ss_bucket *b, struct ss_str prefix, struct ss_str f
 	/* In the order of names, in which it is signed. */
 	struct ss_str place = place_of(b, arena), token = ss_percent(from, false, arena), below = ss_percent(prefix, false, arena);
 	struct ss_str url = ss_arena_printf(arena, SS_FMT "%s?%s" SS_FMT "%slist-type=2&prefix=" SS_FMT, SS_ARG(place),
-					    ((struct s3 *)b->own)->own_endpoint || ss_str_chr(b->name, '.') != SS_NPOS ? "" : "/",
+					    ((struct s3 *)b->own)->endpoint.n || ss_str_chr(b->name, '.') != SS_NPOS ? "" : "/",
 					    from.n ? "continuation-token=" : "", SS_ARG(token), from.n ? "&" : "", SS_ARG(below));
 	if (!url.p || arena->no_memory)
 		return ss_fail_mem(err);

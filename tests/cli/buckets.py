@@ -404,6 +404,7 @@ def served(c, s):
     for path in ('/api/runs', '/data/plugin/profile/data?run=run&tag=overview_page&host=ALL_HOSTS'):
         with urllib.request.urlopen(f'http://127.0.0.1:{int(found[1])}{path}') as r:
             answers.append(r.read())
+    c.check('serve says that it shows what is there now', b'need a new start' in text, text)
     c.check('serve shows it', b'host2' in answers[0] and len(answers[1]) > 1000, answers[0][:300])
     p.terminate()
     p.wait(10)
