@@ -185,7 +185,7 @@ static bool is_entry(const char *name)
 	return strlen(name) == 32 && strspn(name, "0123456789abcdef") == 32;
 }
 
-static void shrink(const char *path)
+void ss_cache_shrink(const char *path)
 {
 	SS_VEC(struct kept) all = { 0 };
 	uint64_t bytes = 0, limit = ss_cache_limit_bytes();
@@ -214,12 +214,17 @@ static void shrink(const char *path)
 	ss_vec_free(&all);
 }
 
-void ss_cache_used(struct ss_cache_entry *e)
+void ss_cache_touch(struct ss_cache_entry *e)
 {
 	(void)futimens(e->lock, NULL);
 	close(e->lock);
 	e->lock = -1;
-	shrink(e->root);
+}
+
+void ss_cache_used(struct ss_cache_entry *e)
+{
+	ss_cache_touch(e);
+	ss_cache_shrink(e->root);
 }
 
 void ss_cache_close(struct ss_cache_entry *e)

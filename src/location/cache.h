@@ -38,6 +38,9 @@ bool ss_cache_keep(struct ss_cache_entry *e, const char *tag, struct ss_err *err
  * process uses.
  */
 void ss_cache_used(struct ss_cache_entry *e);
+/* The same in two steps, for who uses many entries: looking at all of them takes time. */
+void ss_cache_touch(struct ss_cache_entry *e);
+void ss_cache_shrink(const char *root);
 /* What was written and not kept is removed. */
 void ss_cache_close(struct ss_cache_entry *e);
 /* Where all entries are, with "/" at its end, made if need be. */

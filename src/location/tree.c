@@ -20,6 +20,8 @@
 #define MOST_PAGES 2000		/* of a list: two million objects */
 #define MOST_FILES 200000
 #define PIECE_BYTES ((size_t)1 << 16)
+#define SHRINK_BYTES ((uint64_t)256 << 20)
+#define IDLE 4			/* connections that are kept: as many files are fetched at once */
 #define MOST_HEAD_BYTES ((uint64_t)4 << 20)	/* of a beginning that is fetched alone */
 
 struct file {
@@ -37,8 +39,10 @@ struct ss_tree {
 	SS_VEC(struct file) files;	/* by path */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;	/* a file is no longer busy */
-	struct ss_connection *idle;	/* one that nobody uses */
-	pid_t owner;		/* whose it is: a process that was forked does not share it */
+	struct ss_connection *idle[IDLE];	/* those that nobody uses */
+	size_t nidle;
+	uint64_t grown_bytes;	/* of the cache, since it was last held to its limit */
+	pid_t owner;		/* whose they are: a process that was forked does not share them */
 	struct ss_tree_cost cost;
 	struct ss_arena arena;
 };
@@ -130,9 +134,10 @@ static bool is_tag(struct ss_str tag)
 static struct ss_connection *take_connection(struct ss_tree *t, struct ss_err *err)
 {
 	pthread_mutex_lock(&t->lock);
-	struct ss_connection *c = t->owner == getpid() ? t->idle : NULL;
-	t->idle = NULL;
+	if (t->owner != getpid())
+		t->nidle = 0;
 	t->owner = getpid();
+	struct ss_connection *c = t->nidle ? t->idle[--t->nidle] : NULL;
 	pthread_mutex_unlock(&t->lock);
 	return c ? c : ss_connection_open(err);
 }
@@ -140,10 +145,12 @@ static struct ss_connection *take_connection(struct ss_tree *t, struct ss_err *e
 static void leave_connection(struct ss_tree *t, struct ss_connection *c)
 {
 	pthread_mutex_lock(&t->lock);
-	struct ss_connection *other = t->idle;
-	t->idle = c;
+	bool kept = t->nidle < IDLE;
+	if (kept)
+		t->idle[t->nidle++] = c;
 	pthread_mutex_unlock(&t->lock);
-	ss_connection_close(other);
+	if (!kept)
+		ss_connection_close(c);
 }
 
 /* From the bucket into e->part. */
@@ -199,11 +206,17 @@ static bool fetch_by_cache(struct ss_tree *t, const struct file *f, const char *
 	const char *from = known || keeps ? strrchr(e.path.p, '/') + 1 : "part";
 	ok = ok && (whole ? place_whole(f, e.fd, from, path, err) : place_begin(f, e.fd, from, path, bytes, err));
 	if (ok)
-		ss_cache_used(&e);
-	ss_cache_close(&e);
+		ss_cache_touch(&e);
 	pthread_mutex_lock(&t->lock);
 	t->cost.nkept += known && whole;
+	t->grown_bytes += ok && !known ? bytes : 0;
+	bool shrinks = t->grown_bytes > SHRINK_BYTES || t->grown_bytes > ss_cache_limit_bytes() / 8;
+	if (shrinks)
+		t->grown_bytes = 0;
 	pthread_mutex_unlock(&t->lock);
+	if (shrinks)
+		ss_cache_shrink(e.root);
+	ss_cache_close(&e);
 	return ok;
 }
 
@@ -467,8 +480,12 @@ void ss_tree_close(struct ss_tree *t)
 		return;
 	if (t->provider.provide)
 		ss_provider_remove(&t->provider);
-	ss_connection_close(t->idle);
+	while (t->nidle && t->owner == getpid())
+		ss_connection_close(t->idle[--t->nidle]);
 	ss_scratch_close(&t->scratch);
+	char root[PATH_MAX];
+	if (t->grown_bytes && ss_cache_root(root, sizeof(root), &(struct ss_err){ 0 }))
+		ss_cache_shrink(root);
 	pthread_mutex_destroy(&t->lock);
 	pthread_cond_destroy(&t->changed);
 	ss_vec_free(&t->files);
