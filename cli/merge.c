@@ -53,7 +53,9 @@ static int run(int argc, char **argv)
 	bool ok = cli_location_open(&place, argv[optind], &err);
 	if (ok && ss_location_is_made(&place) && !output)
 		ok = ss_fail(&err, SS_EINVAL, "'%s' is %s: name the file to be written with --output", place.named,
-			     place.requests ? "an address" : strcmp(place.named, "-") == 0 ? "standard input" : "an archive");
+			     place.requests || place.tree	? "an address"
+			     : strcmp(place.named, "-") == 0	? "standard input"
+								: "an archive");
 	ok = ok && cli_parts_read(&p, place.path, false, &err) && cli_parts_whole(&p, &err) && say_lost(&p, &err);
 	if (ok && p.lost.n && !partial)
 		ok = ss_fail(&err, SS_ENOTFOUND,
