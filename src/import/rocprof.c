@@ -24,6 +24,7 @@ struct reader {
 	uint64_t process;		/* number of the one at hand: each numbers its kernels */
 	uint32_t ngpus;
 	struct ss_u64map gpus, kernels, markers;	/* by handle, id and correlation; the last two: numbers of texts */
+	struct ss_u64map registers;	/* of kernels, of a work item */
 	SS_VEC(struct ss_str) texts;
 	uint32_t operations[KINDS];	/* by kind: number of the text of operation 0 + 1 */
 	uint32_t noperations[KINDS];
@@ -142,11 +143,16 @@ static bool take_symbol(struct reader *r)
 {
 	bool there;
 	const struct ss_jnode *n = tree(r, &there);
-	static const char *const names[] = { "formatted_kernel_name", "demangled_kernel_name", "kernel_name" };
+	static const char *const names[] = { "formatted_kernel_name", "demangled_kernel_name", "kernel_name",
+					     "truncated_kernel_name" };
 	struct ss_str name = SS_STR("");
 	for (size_t i = 0; n && i < SS_COUNT(names) && !name.n; i++)
 		name = ss_jnode_text(n, names[i]);
-	if (n && !ss_u64map_put(&r->kernels, ss_mix(r->process, (uint64_t)ss_jnode_i64(n, "kernel_id")), keep(r, name)))
+	uint64_t key = ss_mix(r->process, (uint64_t)ss_jnode_i64(n, "kernel_id"));
+	int64_t registers = ss_jnode_int(n, "arch_vgpr_count", 0);
+	if (n && name.n && !ss_u64map_put(&r->kernels, key, keep(r, name)))
+		r->o->no_memory = true;
+	if (registers > 0 && registers < SS_NONE && !ss_u64map_put(&r->registers, key, (uint32_t)registers))
 		r->o->no_memory = true;
 	return there;
 }
@@ -248,16 +254,26 @@ static void place_on_gpu(struct reader *r, const struct ss_jnode *n, uint64_t ag
 	ss_gpu_event_place(&r->event, r->o, plane, plane == SS_NONE ? SS_NONE : ss_gpu_stream(r->o, plane, 0, (int64_t)number));
 }
 
+/* A kernel that the file does not name is called by its number. */
+static struct ss_str kernel_name(struct reader *r, const struct ss_jnode *info, uint64_t key)
+{
+	uint32_t known = ss_u64map_get(&r->kernels, key);
+	if (known != SS_NONE || !ss_jnode_get(info, "kernel_id"))
+		return text_of(r, known);
+	struct ss_str name = ss_arena_printf(&r->scratch, "kernel %lld", (long long)ss_jnode_i64(info, "kernel_id"));
+	r->o->no_memory |= !name.p;
+	return name.p ? name : SS_STR("");
+}
+
 static void take_dispatch(struct reader *r, const struct ss_jnode *n, int64_t begin, int64_t end)
 {
 	static const char *const axes[] = { "x", "y", "z" };
 	const struct ss_jnode *info = ss_jnode_get(n, "dispatch_info");
 	const struct ss_jnode *grid = ss_jnode_get(info, "grid_size"), *group = ss_jnode_get(info, "workgroup_size");
 	int64_t blocks[3], threads[3];
-	ss_gpu_event_begin(
-		&r->event, SS_STR("kernel"),
-		text_of(r, ss_u64map_get(&r->kernels, ss_mix(r->process, (uint64_t)ss_jnode_i64(info, "kernel_id")))), begin,
-		end);
+	uint64_t key = ss_mix(r->process, (uint64_t)ss_jnode_i64(info, "kernel_id"));
+	uint32_t registers = ss_u64map_get(&r->registers, key);
+	ss_gpu_event_begin(&r->event, SS_STR("kernel"), kernel_name(r, info, key), begin, end);
 	for (int i = 0; i < 3; i++) {
 		int64_t items = ss_jnode_int(grid, axes[i], 1);
 		threads[i] = ss_jnode_int(group, axes[i], 1);
@@ -266,6 +282,8 @@ static void take_dispatch(struct reader *r, const struct ss_jnode *n, int64_t be
 	}
 	ss_gpu_event_dims(&r->event, r->o, "grid", blocks);
 	ss_gpu_event_dims(&r->event, r->o, "block", threads);
+	if (registers != SS_NONE)
+		ss_gpu_event_int(&r->event, "registers per thread", registers);
 	ss_gpu_event_int(&r->event, "shared memory", ss_jnode_i64(info, "group_segment_size"));
 	place_on_gpu(r, n, handle_of(info, "agent_id"), info);
 }
@@ -389,6 +407,7 @@ bool ss_rocprof_read(const struct ss_file *f, struct ss_space_out *o, struct ss_
 	*hostname = r->hostname;
 	ss_u64map_free(&r->gpus);
 	ss_u64map_free(&r->kernels);
+	ss_u64map_free(&r->registers);
 	ss_u64map_free(&r->markers);
 	ss_vec_free(&r->texts);
 	ss_arena_release(&r->scratch);

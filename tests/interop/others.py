@@ -48,12 +48,16 @@ def read_nsys(path):
 
 def read_rocprof(path):
     with open(path) as f:
-        runs, found = json.load(f)['rocprofiler-sdk-tool'], facts()
+        runs, found = json.load(f)['rocprofiler-sdk-tool'], {**facts(), 'registers': {}}
     for run in runs:
         records = run['buffer_records']
-        names = {s['kernel_id']: s['formatted_kernel_name'] for s in run['kernel_symbols']}
+        symbols = {s['kernel_id']: s for s in run['kernel_symbols']}
         for r in records.get('kernel_dispatch', []):
-            k = found['kernels'][names[r['dispatch_info']['kernel_id']]]
+            number = r['dispatch_info']['kernel_id']
+            symbol = symbols.get(number, {})
+            name = symbol.get('formatted_kernel_name') or symbol.get('truncated_kernel_name') or f'kernel {number}'
+            found['registers'][name] = symbol.get('arch_vgpr_count', 0)
+            k = found['kernels'][name]
             k[0], k[1] = k[0] + 1, k[1] + r['end_timestamp'] - r['start_timestamp']
         for r in records.get('memory_copy', []):
             one = (1, r['bytes'], r['end_timestamp'] - r['start_timestamp'])
@@ -133,14 +137,15 @@ def random_rocprof(path, seed):
     gpus = (8, 9)[:rng.randrange(1, 3)]
     calls = [{'kind': 0, 'operation': 1, 'thread_id': rng.choice((5, 6)), 'correlation_id': {'internal': i + 1}, **span()} for i in range(rng.randrange(1, 200))]
     kernels = [{'kind': 1, 'operation': 0, 'thread_id': 5, 'correlation_id': {'internal': i + 1}, **span(),
-                'dispatch_info': {'agent_id': {'handle': rng.choice(gpus)}, 'queue_id': {'handle': rng.choice((2, 3))}, 'kernel_id': rng.randrange(4),
+                'dispatch_info': {'agent_id': {'handle': rng.choice(gpus)}, 'queue_id': {'handle': rng.choice((2, 3))}, 'kernel_id': rng.randrange(6),
                                   'workgroup_size': {'x': 64, 'y': 1, 'z': 1}, 'grid_size': {'x': 640, 'y': 2, 'z': 1}}} for i in range(len(calls))]
     copies = [{'kind': 3, 'operation': rng.choice((1, 2)), 'src_agent_id': {'handle': 1}, 'dst_agent_id': {'handle': rng.choice(gpus)},
                'bytes': rng.randrange(1 << 30), **span()} for _ in range(rng.randrange(40))]
     run = {'metadata': {'pid': 77, 'node': {'hostname': 'amd1'}}, 'agents': [{'id': {'handle': 1}, 'type': 1}] + [{'id': {'handle': g}, 'type': 2} for g in gpus],
            'strings': {'buffer_records': [{'kind': 'HIP', 'operations': ['a', 'hipLaunchKernel']}, {'kind': 'K', 'operations': ['k']}, {'kind': 'M', 'operations': ['m']},
                                           {'kind': 'MEMORY_COPY', 'operations': ['NONE', 'MEMORY_COPY_HOST_TO_DEVICE', 'MEMORY_COPY_DEVICE_TO_HOST']}]},
-           'kernel_symbols': [{'kernel_id': i, 'formatted_kernel_name': f'kernel{i}(float*)'} for i in range(4)],
+           'kernel_symbols': [{'kernel_id': i, 'formatted_kernel_name': f'kernel{i}(float*)'} for i in range(4)] +
+                             [{'kernel_id': 4, 'truncated_kernel_name': 'cut', 'arch_vgpr_count': 24}],
            'buffer_records': {'kernel_dispatch': kernels, 'hip_api': calls, 'memory_copy': copies}}
     with open(path, 'w') as f:
         json.dump({'rocprofiler-sdk-tool': [run]}, f)
@@ -181,8 +186,9 @@ def shown(binary, path, slices):
     planes = table(binary, 'plane_stats', path)
     if slices:
         return {'slices': sum(p['events'] for p in planes)}
-    found = facts()
+    found = {**facts(), 'registers': {}}
     for r in table(binary, 'kernel_stats', path):
+        found['registers'][r['kernel_name']] = r['registers_per_thread']
         k = found['kernels'][r['kernel_name']]
         k[0], k[1] = k[0] + r['occurrences'], k[1] + round(r['total_duration_us'] * 1000)
     for r in table(binary, 'memory_copies', path):
