@@ -12,6 +12,7 @@
 
 #define SETTINGS_BYTES ((size_t)1 << 20)
 #define TOKEN_BYTES ((size_t)65536)
+#define PATIENCE "AWS_METADATA_SERVICE_TIMEOUT"
 #define ROLE_MS 1000L	/* a machine without a role does not answer at all */
 
 struct finding {
@@ -226,7 +227,8 @@ static bool of_container(struct finding *f)
 		token = trim(ss_small_file(file.p, TOKEN_BYTES, f->arena));
 	struct ss_str header = ss_arena_printf(f->arena, "Authorization: " SS_FMT, SS_ARG(token));
 	const char *const headers[] = { token.n ? header.p : NULL, NULL };
-	const struct ss_question q = { .url = url.p, .named = "the container's role", .headers = headers, .timeout_ms = 3 * ROLE_MS,
+	const struct ss_question q = { .url = url.p, .named = "the container's role", .headers = headers,
+				       .timeout_ms = ss_patience_ms(PATIENCE, 3 * ROLE_MS),
 				       .direct = ss_str_starts(url, SS_STR("http://")) };
 	struct ss_reply r;
 	++*f->requests;
@@ -249,7 +251,8 @@ static bool ask_machine(struct finding *f, const char *path, const char *token, 
 	struct ss_str header = token ? ss_arena_printf(f->arena, "X-aws-ec2-metadata-token: %s", token)
 		: SS_STR("X-aws-ec2-metadata-token-ttl-seconds: 21600");
 	const char *const headers[] = { header.p, NULL };
-	const struct ss_question q = { .url = url.p, .method = token ? NULL : "PUT", .headers = headers, .timeout_ms = ROLE_MS,
+	const struct ss_question q = { .url = url.p, .method = token ? NULL : "PUT", .headers = headers,
+				       .timeout_ms = ss_patience_ms(PATIENCE, ROLE_MS),
 				       .limit_bytes = TOKEN_BYTES, .direct = true };
 	struct ss_reply r = { .status = 0 };
 	struct ss_err why = { 0 };

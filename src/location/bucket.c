@@ -115,6 +115,12 @@ struct ss_str ss_small_file(const char *path, size_t most, struct ss_arena *aren
 	return over ? SS_STR("") : text;
 }
 
+long ss_patience_ms(const char *variable, long usual_ms)
+{
+	uint64_t s = 0;
+	return ss_str_to_u64(ss_str_from(getenv(variable)), &s) && s >= 1 && s <= 300 ? (long)s * 1000 : usual_ms;
+}
+
 int64_t ss_utc_ns(struct ss_str s)
 {
 	uint64_t v[6], fraction = 0, unit = 1000000000;

@@ -65,6 +65,8 @@ bool ss_bucket_is(struct ss_str address);
 struct ss_str ss_percent(struct ss_str s, bool path, struct ss_arena *arena);
 /* A small file, in the arena; "": there is none, or it is larger than `most`. p is NULL when memory is out. */
 struct ss_str ss_small_file(const char *path, size_t most, struct ss_arena *arena);
+/* A number of seconds from the environment, up to 300, in ms; where none is set, `usual_ms`. */
+long ss_patience_ms(const char *variable, long usual_ms);
 /* "2026-11-23T13:27:00.123Z"; 0: it is no time. */
 int64_t ss_utc_ns(struct ss_str s);
 

@@ -187,7 +187,8 @@ static bool of_machine(struct finding *f)
 		return ss_fail_mem(f->err);
 	if (off && ss_str_ieq(ss_str_from(off), SS_STR("true")))
 		return true;
-	const struct ss_question q = { .url = url.p, .headers = headers, .timeout_ms = MACHINE_MS, .direct = true };
+	const struct ss_question q = { .url = url.p, .headers = headers, .direct = true,
+				       .timeout_ms = ss_patience_ms("GCE_METADATA_TIMEOUT", MACHINE_MS) };
 	++*f->requests;
 	bool ok = !ss_ask(&q, &r, &why) || r.status != 200 || take_token(f, ss_buf_get(&r.body),
 		SS_STR("of this machine's service account"));

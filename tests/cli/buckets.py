@@ -229,7 +229,7 @@ class Checks:
         self.cache, self.home = os.path.join(scratch, 'cache'), os.path.join(scratch, 'home')
         os.mkdir(self.home)
         self.env = {k: v for k, v in os.environ.items() if not k.startswith('AWS_')}
-        self.env.update(HOME=self.home, STEPSCOPE_CACHE=self.cache, STEPSCOPE_FETCH_TIMEOUT_S='5', AWS_ENDPOINT_URL=s.url, AWS_EC2_METADATA_DISABLED='true')
+        self.env.update(HOME=self.home, STEPSCOPE_CACHE=self.cache, STEPSCOPE_FETCH_TIMEOUT_S='60', AWS_METADATA_SERVICE_TIMEOUT='60', AWS_ENDPOINT_URL=s.url, AWS_EC2_METADATA_DISABLED='true')
         self.keys = {'AWS_ACCESS_KEY_ID': KEY, 'AWS_SECRET_ACCESS_KEY': SECRET}
         self.secrets = (SECRET, SESSION)
 

@@ -116,7 +116,7 @@ class Checks(buckets.Checks):
     def __init__(self, binary, scratch, s):
         super().__init__(binary, scratch, s)
         self.env = {k: v for k, v in self.env.items() if not k.startswith(('GOOGLE', 'CLOUDSDK', 'STORAGE', 'GCE'))}
-        self.env['NO_GCE_CHECK'] = 'true'
+        self.env.update(NO_GCE_CHECK='true', GCE_METADATA_TIMEOUT='60')
         self.keys = {'STORAGE_EMULATOR_HOST': s.url}
         self.secrets = (TOKEN, REFRESH, 'PRIVATE KEY')
 
