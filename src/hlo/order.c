@@ -245,7 +245,7 @@ static bool order_computations(struct sorter *s)
 	return ok;
 }
 
-bool ss_hlo_order_of(struct ss_hlo_order *o, const struct ss_hlo_module *m, struct ss_arena *arena, struct ss_err *err)
+static bool order(struct ss_hlo_order *o, const struct ss_hlo_module *m, bool scheduled, struct ss_arena *arena, struct ss_err *err)
 {
 	struct sorter s = { .m = m, .o = o };
 	o->computations = SS_NEW_N(arena, uint32_t, m->ncomputations);
@@ -259,7 +259,8 @@ bool ss_hlo_order_of(struct ss_hlo_order *o, const struct ss_hlo_module *m, stru
 		s.instr_ids[i] = id_of(m->instrs[i]);
 	if (ok) {
 		mark_used(&s);
-		take_schedule(&s);
+		if (scheduled)
+			take_schedule(&s);
 	}
 	for (uint32_t i = 0; ok && i < m->ncomputations; i++)
 		ok = o->nshown[i] || order_by_use(&s, &m->computations[i], i);
@@ -269,4 +270,14 @@ bool ss_hlo_order_of(struct ss_hlo_order *o, const struct ss_hlo_module *m, stru
 	free(s.state);
 	free(s.used);
 	return ok || ss_fail_mem(err);
+}
+
+bool ss_hlo_order_of(struct ss_hlo_order *o, const struct ss_hlo_module *m, struct ss_arena *arena, struct ss_err *err)
+{
+	return order(o, m, true, arena, err);
+}
+
+bool ss_hlo_order_by_use(struct ss_hlo_order *o, const struct ss_hlo_module *m, struct ss_arena *arena, struct ss_err *err)
+{
+	return order(o, m, false, arena, err);
 }

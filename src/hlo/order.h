@@ -21,6 +21,9 @@ struct ss_hlo_order {
 /* `m` must be indexed. Lives in `arena`. Circles among calls or operands are cut where they close. */
 bool ss_hlo_order_of(struct ss_hlo_order *o, const struct ss_hlo_module *m, struct ss_arena *arena, struct ss_err *err);
 
+/* The same without the schedule: every computation by use. */
+bool ss_hlo_order_by_use(struct ss_hlo_order *o, const struct ss_hlo_module *m, struct ss_arena *arena, struct ss_err *err);
+
 /* Has the module a schedule? */
 bool ss_hlo_is_scheduled(const struct ss_hlo_module *m);
 

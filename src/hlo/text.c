@@ -103,11 +103,15 @@ static void print_operand(struct ss_hlo_printer *p, int64_t id)
 		ss_hlo_print_name(p, SS_STR("?"));
 		return;
 	}
-	if (p->style == SS_HLO_EXPRESSION) {
+	bool canonical = p->style == SS_HLO_CANONICAL, named = !canonical || p->depth;
+	if (canonical || p->style == SS_HLO_EXPRESSION)
 		ss_hlo_shape_print(p->b, operand.shape, true);
+	if (named && (canonical || p->style == SS_HLO_EXPRESSION))
 		ss_buf_char(p->b, ' ');
-	}
-	ss_hlo_print_name(p, operand.name);
+	if (named && canonical)
+		ss_hlo_print_tmp(p, ss_hlo_instr_by_id(p->m, id));
+	else if (named)
+		ss_hlo_print_name(p, operand.name);
 }
 
 static void print_operands(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
@@ -129,7 +133,7 @@ static void print_operands(struct ss_hlo_printer *p, const struct ss_hlo_instr *
 	for (uint32_t k = 0; ss_hlo_ids_next(&it, &id); k++) {
 		if (k)
 			ss_buf_lit(p->b, ", ");
-		if (k && k % 5 == 0 && p->style != SS_HLO_SHORT)
+		if (k && k % 5 == 0 && p->style != SS_HLO_SHORT && p->style != SS_HLO_CANONICAL)
 			ss_buf_printf(p->b, "/*index=%u*/", k);
 		print_operand(p, id);
 	}
@@ -266,14 +270,13 @@ static void print_all_attributes(struct ss_hlo_printer *p, const struct ss_hlo_i
 		ss_buf_lit(p->b, "frontend_attributes=");
 		ss_hlo_print_frontend_attributes(p, bytes);
 	}
-	if (p->style != SS_HLO_SHORT)
+	if (p->style == SS_HLO_LONG || p->style == SS_HLO_EXPRESSION)
 		print_predecessors(p, i);
 }
 
-static void print_instr(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
+void ss_hlo_print_unnamed(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
-	ss_hlo_print_name(p, i->name);
-	ss_buf_lit(p->b, " = ");
+	bool whole = p->style == SS_HLO_SHORT || p->style == SS_HLO_LONG;
 	ss_hlo_shape_print(p->b, i->shape, true);
 	ss_buf_char(p->b, ' ');
 	print_opcode(p, i);
@@ -281,12 +284,19 @@ static void print_instr(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 	print_operands(p, i);
 	ss_buf_char(p->b, ')');
 	print_all_attributes(p, i);
-	if (p->style != SS_HLO_EXPRESSION)
+	if (whole)
 		print_origin(p, i->body);
 	print_statistics(p, i->body);
 	print_origin_in_source(p, i);
-	if (p->style != SS_HLO_EXPRESSION)
+	if (whole)
 		print_backend_config(p, i);
+}
+
+static void print_instr(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
+{
+	ss_hlo_print_name(p, i->name);
+	ss_buf_lit(p->b, " = ");
+	ss_hlo_print_unnamed(p, i);
 }
 
 bool ss_hlo_instr_text(struct ss_buf *b, const struct ss_hlo_module *m, uint32_t instr, enum ss_hlo_style style)

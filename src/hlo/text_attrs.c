@@ -453,7 +453,7 @@ static void infeed(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	struct ss_str config = { "", 0 };
 	ss_hlo_field(i->body, HLO_INSTRUCTION_INFEED_CONFIG, &config);
-	if (config.n && p->style != SS_HLO_EXPRESSION && !p->no_calls)
+	if (config.n && p->style != SS_HLO_EXPRESSION && p->style != SS_HLO_CANONICAL && !p->no_calls)
 		attr_quoted(p, "infeed_config", config);
 }
 
@@ -582,25 +582,34 @@ static void custom_call(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 
 /* --- called computations ----------------------------------------------------------------------- */
 
-static bool next_called(struct ss_hlo_printer *p, struct ss_hlo_ids *it, struct ss_str *name)
+static bool next_called(struct ss_hlo_printer *p, struct ss_hlo_ids *it, uint32_t *computation)
 {
 	int64_t id;
 	if (!ss_hlo_ids_next(it, &id))
 		return false;
-	uint32_t at = ss_hlo_computation_by_id(p->m, id);
-	*name = at == SS_NONE ? SS_STR("?") : p->m->computations[at].name;
+	*computation = ss_hlo_computation_by_id(p->m, id);
 	return true;
+}
+
+static void print_called(struct ss_hlo_printer *p, uint32_t computation)
+{
+	if (computation == SS_NONE)
+		ss_hlo_print_name(p, SS_STR("?"));
+	else if (p->style == SS_HLO_CANONICAL)
+		ss_hlo_print_body(p, computation);
+	else
+		ss_hlo_print_name(p, p->m->computations[computation].name);
 }
 
 /* name=%a for each in turn. */
 static void called_as(struct ss_hlo_printer *p, const struct ss_hlo_instr *i, const char *first, const char *second)
 {
 	struct ss_hlo_ids it = ss_hlo_ids_of(i->body, HLO_INSTRUCTION_CALLED_IDS);
-	struct ss_str name;
+	uint32_t c;
 	const char *const names[] = { first, second };
-	for (size_t k = 0; k < 2 && next_called(p, &it, &name); k++) {
+	for (size_t k = 0; k < 2 && next_called(p, &it, &c); k++) {
 		ss_hlo_attr(p, names[k]);
-		ss_hlo_print_name(p, name);
+		print_called(p, c);
 	}
 }
 
@@ -608,13 +617,13 @@ static void called_as(struct ss_hlo_printer *p, const struct ss_hlo_instr *i, co
 static void called_list(struct ss_hlo_printer *p, const struct ss_hlo_instr *i, const char *name, bool braces)
 {
 	struct ss_hlo_ids it = ss_hlo_ids_of(i->body, HLO_INSTRUCTION_CALLED_IDS);
-	struct ss_str called;
+	uint32_t called;
 	bool first = true;
 	for (; next_called(p, &it, &called); first = false) {
 		if (first)
 			ss_hlo_attr(p, name);
 		ss_buf_z(p->b, !first ? ", " : braces ? "{" : "");
-		ss_hlo_print_name(p, called);
+		print_called(p, called);
 	}
 	if (!first && braces)
 		ss_buf_char(p->b, '}');
@@ -624,13 +633,13 @@ static void called_list(struct ss_hlo_printer *p, const struct ss_hlo_instr *i, 
 static void while_calls(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	struct ss_hlo_ids it = ss_hlo_ids_of(i->body, HLO_INSTRUCTION_CALLED_IDS);
-	struct ss_str body, condition;
+	uint32_t body, condition;
 	if (!next_called(p, &it, &body) || !next_called(p, &it, &condition))
 		return;
 	ss_hlo_attr(p, "condition");
-	ss_hlo_print_name(p, condition);
+	print_called(p, condition);
 	ss_hlo_attr(p, "body");
-	ss_hlo_print_name(p, body);
+	print_called(p, body);
 }
 
 static void conditional_calls(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
@@ -653,13 +662,19 @@ static void select_and_scatter_calls(struct ss_hlo_printer *p, const struct ss_h
 
 static void custom_calls(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
-	called_list(p, i, "called_computations", true);
+	bool canonical = p->style == SS_HLO_CANONICAL;
+	called_list(p, i, canonical ? "calls" : "called_computations", !canonical);
 }
 
 static void to_apply(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	called_list(p, i, "to_apply", false);
 	attr_true(p, "is_composite", ss_hlo_field_u64(i->body, HLO_INSTRUCTION_IS_COMPOSITE));
+}
+
+static void reduce_scatter_calls(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
+{
+	called_list(p, i, p->style == SS_HLO_CANONICAL ? "calls" : "to_apply", false);
 }
 
 /* --- the table --------------------------------------------------------------------------------- */
@@ -718,7 +733,7 @@ static const struct row {
 	{ "recv-done", transfer, NULL },
 	{ "reduce", dimensions, to_apply },
 	{ "reduce-precision", reduce_precision, NULL },
-	{ "reduce-scatter", reduce_scatter, to_apply },
+	{ "reduce-scatter", reduce_scatter, reduce_scatter_calls },
 	{ "reduce-window", reduce_window, to_apply },
 	{ "reshape", reshape, NULL },
 	{ "reverse", dimensions, NULL },
@@ -763,7 +778,7 @@ void ss_hlo_print_attributes(struct ss_hlo_printer *p, const struct ss_hlo_instr
 		bool expands = ss_hlo_wrapped_instr(p->m, i, &wrapped);
 		if (expands && !ss_str_starts(wrapped.opcode, SS_STR("async-")))
 			ss_hlo_print_attributes(p, &wrapped);
-		else if (!expands && !p->no_calls)
+		if ((!expands || p->style == SS_HLO_CANONICAL) && !p->no_calls)
 			called_list(p, i, "calls", false);
 		return;
 	}

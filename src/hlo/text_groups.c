@@ -48,6 +48,41 @@ static void iota_groups(struct ss_buf *b, struct ss_str iota)
 	transposed(b, iota, IOTA_RESHAPE_DIMS, IOTA_TRANSPOSE);
 }
 
+#define MOST_DIMS 16u
+#define MOST_DEVICES (1u << 20)
+
+/* The same one by one. False: it is no rule for as many devices as there are groups of their size. */
+static bool iota_one_by_one(struct ss_buf *b, struct ss_str iota)
+{
+	uint64_t dims[MOST_DIMS], strides[MOST_DIMS], order[MOST_DIMS], at[MOST_DIMS] = { 0 };
+	uint64_t groups = ss_hlo_field_u64(iota, IOTA_GROUPS), size = ss_hlo_field_u64(iota, IOTA_GROUP_SIZE), n = 1;
+	struct ss_hlo_ids dim = ss_hlo_ids_of(iota, IOTA_RESHAPE_DIMS), turn = ss_hlo_ids_of(iota, IOTA_TRANSPOSE);
+	unsigned rank = 0, turned = 0;
+	int64_t v;
+	for (; rank < MOST_DIMS && ss_hlo_ids_next(&dim, &v); n *= dims[rank++]) {
+		if (v < 1 || (uint64_t)v > MOST_DEVICES || n > MOST_DEVICES)
+			return false;
+		dims[rank] = (uint64_t)v;
+		order[rank] = rank;
+	}
+	while (turned < rank && ss_hlo_ids_next(&turn, &v) && v >= 0 && v < (int64_t)rank)
+		order[turned++] = (uint64_t)v;
+	if (!size || n > MOST_DEVICES || groups > MOST_DEVICES || size > MOST_DEVICES || groups * size != n || (turned && turned != rank))
+		return false;
+	for (unsigned k = rank; k-- > 0;)
+		strides[k] = k + 1 < rank ? strides[k + 1] * dims[k + 1] : 1;
+	for (uint64_t i = 0; i < n && !b->over; i++) {
+		uint64_t device = 0;
+		for (unsigned k = 0; k < rank; k++)
+			device += at[k] * strides[order[k]];
+		ss_buf_printf(b, "%s%llu", i % size ? "," : i ? "},{" : "{{", (unsigned long long)device);
+		for (unsigned k = rank; k-- > 0 && ++at[k] == dims[order[k]];)
+			at[k] = 0;
+	}
+	ss_buf_lit(b, "}}");
+	return true;
+}
+
 /* Devices stand in a mesh in the order of their numbers, in another that is a rule, or as they are listed. */
 static void mesh_devices(struct ss_buf *b, struct ss_str mesh)
 {
@@ -112,7 +147,7 @@ void ss_hlo_print_replica_groups(struct ss_hlo_printer *p, struct ss_str body)
 	if (ss_hlo_field(body, HLO_INSTRUCTION_MESH_DEVICE_LIST, &list))
 		mesh_groups(p->b, list);
 	else if (ss_hlo_field(body, HLO_INSTRUCTION_IOTA_DEVICE_LIST, &list))
-		iota_groups(p->b, list);
+		p->style == SS_HLO_CANONICAL && iota_one_by_one(p->b, list) ? (void)0 : iota_groups(p->b, list);
 	else if (ss_hlo_field(body, HLO_INSTRUCTION_DEVICE_LIST, &list))
 		group_list(p->b, list, DEVICE_LIST_GROUPS);
 	else

@@ -19,6 +19,9 @@ struct ss_hlo_printer {
 	bool no_calls;		/* leave out what is called, and configs of infeeds and outfeeds: for drawings */
 	int32_t *frames;	/* by old stack frame id: its new one; NULL: as they are */
 	uint32_t nframes;
+	struct ss_hlo_canonical *canonical; /* of the canonical style */
+	unsigned depth;		/* bodies around it, there */
+	bool too_deep;
 	bool no_memory;
 };
 
@@ -47,6 +50,11 @@ void ss_hlo_print_attributes(struct ss_hlo_printer *p, const struct ss_hlo_instr
 void ss_hlo_print_frontend_attributes(struct ss_hlo_printer *p, struct ss_str attributes);
 /* "%" where the style has it, then the name. */
 void ss_hlo_print_name(const struct ss_hlo_printer *p, struct ss_str name);
+/* "f32[2]{0} add(...)", with what follows. */
+void ss_hlo_print_unnamed(struct ss_hlo_printer *p, const struct ss_hlo_instr *i);
+/* text_canonical.c: the name of an instruction in a body; a body, from the end of the line on. */
+void ss_hlo_print_tmp(const struct ss_hlo_printer *p, uint32_t instr);
+void ss_hlo_print_body(struct ss_hlo_printer *p, uint32_t computation);
 /*
  * The instruction that an async-start, -update or -done wraps, if its computation holds nothing
  * else; false otherwise. `out` may be `i` itself.

@@ -232,6 +232,7 @@ static bool find_instruction(reader *r)
 	r->module = name.n ? module_of(r) : NULL;
 	uint32_t at = r->module ? ss_hlo_instr_by_name(r->module, name) : SS_NONE;
 	r->known = at != SS_NONE;
+	r->instr_at = at;
 	if (r->known)
 		ss_hlo_instr_read(r->module->instrs[at], &r->instr);
 	return r->known;
@@ -500,6 +501,17 @@ static value line_text(reader *r, int col)
 	return text.p == buf ? joined(r, "", text) : of_text(text);
 }
 
+/* The same bits as a signed number. */
+static value fingerprint_of(reader *r)
+{
+	bool device = r->line->kind == SS_XPROF_OPS || r->line->kind == SS_XPROF_GPU;
+	uint64_t v;
+	if (!device || !find_instruction(r) ||
+	    !ss_xprof_fingerprint(&r->fingerprints, r->line->host, r->module, r->instr_at, &v))
+		return nothing;
+	return of_int((int64_t)v);
+}
+
 value ss_xprof_value(reader *r, int col)
 {
 	const struct ss_xprof_line *line = r->line;
@@ -540,8 +552,8 @@ value ss_xprof_value(reader *r, int col)
 		return tensors(r, col == SS_XPROF_INPUT_TENSORS);
 	case SS_XPROF_TRACE_ARGS:
 		return args_of(r);
-	case SS_XPROF_HLO_FINGERPRINT: /* not computed: unknown */
-		return nothing;
+	case SS_XPROF_HLO_FINGERPRINT:
+		return fingerprint_of(r);
 	default: {
 		enum ss_stat which = stat_of_col(line->kind, col);
 		return which == SS_STAT_OTHER ? nothing : stat_value(r, which);
@@ -551,6 +563,7 @@ value ss_xprof_value(reader *r, int col)
 
 void ss_xprof_reader_free(reader *r)
 {
+	ss_xprof_fingerprints_free(&r->fingerprints);
 	ss_buf_free(&r->text);
 	ss_buf_free(&r->shape);
 	ss_arena_release(&r->args_arena);
@@ -600,7 +613,6 @@ enum ss_xprof_scope ss_xprof_scope(const struct ss_xprof_line *line, int col)
 	case SS_XPROF_STREAM_ID:
 	case SS_XPROF_THREAD_ID:
 	case SS_XPROF_THREAD_NAME:
-	case SS_XPROF_HLO_FINGERPRINT:
 		return SS_XPROF_OF_LINE;
 	case SS_XPROF_KERNEL_NAME:
 		return SS_XPROF_OF_NAME;
@@ -615,6 +627,7 @@ enum ss_xprof_scope ss_xprof_scope(const struct ss_xprof_line *line, int col)
 		return ops || gpu || cpu ? SS_XPROF_OF_EVENT : SS_XPROF_OF_LINE;
 	case SS_XPROF_INPUT_TENSORS:
 	case SS_XPROF_OUTPUT_TENSORS:
+	case SS_XPROF_HLO_FINGERPRINT:
 		return instruction_scope(line);
 	case SS_XPROF_START_NS:
 	case SS_XPROF_END_NS:

@@ -11,6 +11,7 @@
 
 #include "hlo/hlo.h"
 #include "sql/directory.h"
+#include "sql/xprof_fingerprint.h"
 
 #define SS_XPROF_COLUMNS(COLUMN) \
 	COLUMN(DEVICE, "device TEXT") COLUMN(STREAM_ID, "stream_id INTEGER") \
@@ -125,6 +126,8 @@ struct ss_xprof_reader {
 	int8_t known;				/* its instruction: 1 yes, 0 no, -1 not looked for */
 	const struct ss_hlo_module *module;
 	struct ss_hlo_instr instr;
+	uint32_t instr_at;			/* its number in the module */
+	struct ss_xprof_fingerprints fingerprints;
 	struct ss_buf text, shape;
 	const struct ss_plane *args_plane;
 	struct ss_xprof_args *args;		/* by name of that plane */

@@ -29,6 +29,25 @@ static void print_texts(const struct ss_hlo_module *m)
 	ss_buf_free(&b);
 }
 
+static void print_canonical(const struct ss_hlo_module *m)
+{
+	struct ss_hlo_canonical c;
+	struct ss_arena arena = { 0 };
+	struct ss_buf b = { 0 };
+	struct ss_str text;
+	uint64_t all = 64 * (uint64_t)m->bytes.n + 65536, sum = 0;
+
+	if (ss_hlo_canonical_open(&c, m, &arena, NULL))
+		for (uint32_t i = 0; i < m->ninstrs; i++) {
+			ss_hlo_canonical_text(&c, i, &b, &text);
+			sum += text.n;
+		}
+	if (sum > all)
+		abort();
+	ss_buf_free(&b);
+	ss_arena_release(&arena);
+}
+
 static void play_heaps(const struct ss_hlo_module *m)
 {
 	struct ss_arena arena = { 0 };
@@ -82,6 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ss_hlo_open(&m, (struct ss_str){ (const char *)data, size });
 	if (ss_hlo_index(&m, NULL)) {
 		print_texts(&m);
+		print_canonical(&m);
 		play_heaps(&m);
 		draw_graphs(&m);
 		read_settings(&m);

@@ -147,7 +147,7 @@ def files(profile, duckdb, polars, pyarrow):
 
 
 def xprof(profile, pyarrow):
-    """The Parquet file against that of the installed XProf: the same rows, cell by cell. hlo_fingerprint is not computed (docs/sql.md)."""
+    """The Parquet file against that of the installed XProf: the same rows, cell by cell."""
     import pyarrow.parquet
     keys = ('device', 'start_ns', 'end_ns', 'category', 'kernel_name', 'stream_id', 'thread_id')
     with tempfile.TemporaryDirectory() as scratch:
@@ -157,7 +157,7 @@ def xprof(profile, pyarrow):
         subprocess.run([os.path.join(ROOT, 'build', 'stepscope'), 'export', source, '--to', 'parquet', '--output', path], check=True)
         theirs, ours = (pyarrow.parquet.read_table(x) for x in (json.loads(done.stdout)['path'], path))
         check(f"{profile}: XProf's columns", theirs.schema.names == ours.schema.names, ours.schema.names)
-        for name in set(theirs.schema.names) - {'hlo_fingerprint'}:
+        for name in theirs.schema.names:
             rows = [collections.Counter(zip(*(map(str, t[k].to_pylist()) for k in (*keys, name)))) for t in (theirs, ours)]
             check(f"{profile}: XProf's {name}", rows[0] == rows[1], (list((rows[0] - rows[1]).items())[:1], list((rows[1] - rows[0]).items())[:1]))
 
@@ -185,7 +185,7 @@ def peers():
         check(f'{profile}: numpy without a copy', t.to_numpy('start_ps').tolist() == want['start_ps'] and not t.to_numpy('start_ps').flags.owndata)
     for profile in ('jax_mlp_train', 'gpu_mi300_gemm', 'synth_tpu_3hosts', 'tpu_v6e_inference'):
         files(profile, duckdb, polars, pyarrow)
-    for profile in ('gpu_mi300_gemm', 'jax_mlp_train', 'tf_inputbound_steps', 'synth_gpu1', 'synth_tpu_sparsecore', 'synth_megascale', 'synth_tpu_nosteps'):
+    for profile in ('gpu_mi300_gemm', 'jax_mlp_train', 'tf_inputbound_steps', 'synth_gpu1', 'synth_gpu_costs', 'synth_tpu_sparsecore', 'synth_megascale', 'synth_tpu_nosteps'):
         xprof(profile, pyarrow)
     kept = p.sql('SELECT * FROM events').to_polars()
     array = p.sql('SELECT dur_ps FROM events').to_numpy('dur_ps')

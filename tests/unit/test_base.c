@@ -1,6 +1,7 @@
 /* test_base.c - strings, HTML, errors, vectors, arenas, maps, threads, files. */
 #include "unit/unit.h"
 
+#include "base/fingerprint.h"
 #include "base/safe.h"
 #include "base/arena.h"
 #include "base/file.h"
@@ -652,9 +653,31 @@ static void an_arena_closes_its_holds(void **state)
 	ss_arena_release(&a);
 }
 
+/* By FarmHash itself: of so many letters of the alphabet, over and over. */
+static void fingerprints_are_farmhashs(void **state)
+{
+	static const struct {
+		size_t n;
+		uint64_t want;
+	} known[] = {
+		{ 0, 11160318154034397263u },	{ 1, 12917804110809363939u },	{ 3, 2640714258260161385u },
+		{ 4, 1897425971756105985u },	{ 7, 4341691227789030229u },	{ 8, 18368443631171807497u },
+		{ 16, 6080716761534418621u },	{ 17, 11394395984755135400u },	{ 32, 18417110746069939610u },
+		{ 33, 2004761416539416594u },	{ 64, 11261912070464707578u },	{ 65, 2608948203458330154u },
+		{ 128, 14061449006046005066u }, { 129, 11176984671211548628u }, { 300, 10612737130197260944u },
+	};
+	char letters[300];
+	(void)state;
+	for (size_t i = 0; i < sizeof(letters); i++)
+		letters[i] = (char)('a' + i % 26);
+	for (size_t i = 0; i < SS_COUNT(known); i++)
+		assert_true(ss_fingerprint64((struct ss_str){ letters, known[i].n }) == known[i].want);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fingerprints_are_farmhashs),
 		cmocka_unit_test(ids_are_found),
 		cmocka_unit_test(idset_tells_what_it_had),
 		cmocka_unit_test(spilled_bytes_are_read_back),

@@ -86,6 +86,48 @@ static void prints_expressions(void **state)
 	ss_file_close(&proto);
 }
 
+/* Without names, with the bodies of what is called. */
+static void prints_canonical(void **state)
+{
+	struct ss_file proto;
+	struct ss_hlo_module m;
+	struct ss_hlo_canonical c;
+	struct ss_arena arena = { 0 };
+	struct ss_buf b = { 0 };
+	struct ss_str text;
+
+	(void)state;
+	open_data(&proto, "control", ".pb");
+	ss_hlo_open(&m, proto.bytes);
+	assert_ok(ss_hlo_index(&m, &err));
+	assert_ok(ss_hlo_canonical_open(&c, &m, &arena, &err));
+	assert_true(ss_hlo_canonical_text(&c, ss_hlo_instr_by_name(&m, SS_STR("w")), &b, &text));
+	assert_str(text,
+			 "(s32[], f32[4]{0}) while((s32[], f32[4]{0})), condition=\n"
+			 "{\n"
+			 "  tmp_0 = (s32[], f32[4]{0}) parameter(0)\n"
+			 "  tmp_1 = s32[] get-tuple-element((s32[], f32[4]{0}) tmp_0), index=0\n"
+			 "  tmp_2 = s32[] constant(10)\n"
+			 "  ROOT tmp_3 = pred[] compare(s32[] tmp_1, s32[] tmp_2), direction=LT\n"
+			 "}, body=\n"
+			 "{\n"
+			 "  tmp_0 = (s32[], f32[4]{0}) parameter(0)\n"
+			 "  tmp_1 = s32[] get-tuple-element((s32[], f32[4]{0}) tmp_0), index=0\n"
+			 "  tmp_2 = s32[] constant(1)\n"
+			 "  tmp_3 = s32[] add(s32[] tmp_1, s32[] tmp_2)\n"
+			 "  tmp_4 = f32[4]{0} get-tuple-element((s32[], f32[4]{0}) tmp_0), index=1\n"
+			 "  tmp_5 = f32[4]{0} multiply(f32[4]{0} tmp_4, f32[4]{0} tmp_4)\n"
+			 "  ROOT tmp_6 = (s32[], f32[4]{0}) tuple(s32[] tmp_3, f32[4]{0} tmp_5)\n"
+			 "}");
+	c.left_bytes = 10;
+	assert_true(ss_hlo_canonical_text(&c, ss_hlo_instr_by_name(&m, SS_STR("w")), &b, &text));
+	assert_true(!text.n && b.n <= 10);
+	ss_buf_free(&b);
+	ss_arena_release(&arena);
+	ss_hlo_close(&m);
+	ss_file_close(&proto);
+}
+
 /* A text that its parts' references make longer than allowed is refused, not written. */
 static void bounds_the_text(void **state)
 {
@@ -113,12 +155,19 @@ static void survives_cuts(void **state)
 	open_data(&proto, "attributes", ".pb");
 	for (size_t n = 0; n < proto.bytes.n; n += 7) {
 		struct ss_hlo_module m;
+		struct ss_hlo_canonical c;
+		struct ss_arena arena = { 0 };
 		struct ss_buf b = { .limit_bytes = 1 << 20 };
+		struct ss_str text;
 
 		ss_hlo_open(&m, ss_str_sub(proto.bytes, 0, n));
 		assert_ok(ss_hlo_index(&m, &err));
 		assert_ok(ss_hlo_text(&b, &m, SS_HLO_LONG, true, &err));
+		assert_ok(ss_hlo_canonical_open(&c, &m, &arena, &err));
+		for (uint32_t i = 0; i < m.ninstrs; i++)
+			assert_true(ss_hlo_canonical_text(&c, i, &b, &text));
 		ss_buf_free(&b);
+		ss_arena_release(&arena);
 		ss_hlo_close(&m);
 	}
 	ss_file_close(&proto);
@@ -138,6 +187,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(prints_short),	   cmocka_unit_test(prints_long),   cmocka_unit_test(prints_expressions),
+		cmocka_unit_test(prints_canonical),
 		cmocka_unit_test(bounds_the_text), cmocka_unit_test(survives_cuts), cmocka_unit_test(escapes),
 	};
 	return RUN_TESTS(tests);

@@ -1,0 +1,12 @@
+/*
+ * fingerprint.h - FarmHash's Fingerprint64: a hash of bytes that is the same on all machines and for ever. For values that other programs
+ * compare; tables of ours use hash.h, which has a seed.
+ */
+#ifndef SS_BASE_FINGERPRINT_H
+#define SS_BASE_FINGERPRINT_H
+
+#include "base/str.h"
+
+uint64_t ss_fingerprint64(struct ss_str bytes);
+
+#endif
