@@ -1,6 +1,6 @@
 /*
- * fingerprint.c - Fingerprint64, by length: up to 16 bytes, to 32, to 64, and longer ones in blocks of 64 with a state of 56 bytes. The
- * last block reaches back into the one before it, so that no byte is padded.
+ * fingerprint.c - Fingerprint64, by length: up to 16 bytes, to 32, to 64, and longer ones in blocks of 64 with a state of 56
+ * bytes. The last block reaches back into the one before it, so that no byte is padded.
  */
 #include "base/fingerprint.h"
 

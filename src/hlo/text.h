@@ -42,8 +42,8 @@ struct ss_hlo_canonical {
 /* `m` must be indexed. Lives in `arena`. */
 bool ss_hlo_canonical_open(struct ss_hlo_canonical *c, const struct ss_hlo_module *m, struct ss_arena *arena, struct ss_err *err);
 /*
- * "f32[2]{0} add(f32[2]{0}, f32[2]{0})", equal for equal instructions of different programs. Empty: it is too long, or calls itself. In `b`,
- * which is emptied before. False when memory is out.
+ * "f32[2]{0} add(f32[2]{0}, f32[2]{0})", equal for equal instructions of different programs. Empty: it is too long, or calls
+ * itself. In `b`, which is emptied before. False when memory is out.
  */
 bool ss_hlo_canonical_text(struct ss_hlo_canonical *c, uint32_t instr, struct ss_buf *b, struct ss_str *text);
 

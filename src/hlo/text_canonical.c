@@ -1,6 +1,6 @@
 /*
- * text_canonical.c - an instruction in words that are the same in every program that has it: without names, with the bodies of what it
- * calls, in which instructions are tmp_0, tmp_1 and so on.
+ * text_canonical.c - an instruction in words that are the same in every program that has it: without names, with the bodies of
+ * what it calls, in which instructions are tmp_0, tmp_1 and so on.
  */
 #include "hlo/order.h"
 #include "hlo/text_parts.h"

@@ -67,7 +67,9 @@ static bool iota_one_by_one(struct ss_buf *b, struct ss_str iota)
 	}
 	while (turned < rank && ss_hlo_ids_next(&turn, &v) && v >= 0 && v < (int64_t)rank)
 		order[turned++] = (uint64_t)v;
-	if (!size || n > MOST_DEVICES || groups > MOST_DEVICES || size > MOST_DEVICES || groups * size != n || (turned && turned != rank))
+	if (!size || n > MOST_DEVICES || groups > MOST_DEVICES || size > MOST_DEVICES || groups * size != n)
+		return false;
+	if (turned && turned != rank)
 		return false;
 	for (unsigned k = rank; k-- > 0;)
 		strides[k] = k + 1 < rank ? strides[k + 1] * dims[k + 1] : 1;

@@ -34,8 +34,8 @@ static struct ss_xprof_program *program_of(struct ss_xprof_fingerprints *f, cons
 	return at < f->programs.n ? f->programs.v[at] : NULL;
 }
 
-bool ss_xprof_fingerprint(struct ss_xprof_fingerprints *f, const struct ss_host *host, const struct ss_hlo_module *m, uint32_t instr,
-			  uint64_t *out)
+bool ss_xprof_fingerprint(struct ss_xprof_fingerprints *f, const struct ss_host *host, const struct ss_hlo_module *m,
+			  uint32_t instr, uint64_t *out)
 {
 	if (f->host != host) {
 		ss_xprof_fingerprints_free(f);

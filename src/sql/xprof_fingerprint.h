@@ -1,6 +1,6 @@
 /*
- * xprof_fingerprint.h - the number by which XProf's database of events knows an instruction: FarmHash's Fingerprint64 of its canonical text,
- * equal for equal instructions of different programs. Each is computed once.
+ * xprof_fingerprint.h - the number by which XProf's database of events knows an instruction: FarmHash's Fingerprint64 of its
+ * canonical text, equal for equal instructions of different programs. Each is computed once.
  */
 #ifndef SS_SQL_XPROF_FINGERPRINT_H
 #define SS_SQL_XPROF_FINGERPRINT_H
@@ -22,8 +22,8 @@ struct ss_xprof_fingerprints {
 };
 
 /* Of an instruction of an indexed module of the host. False: memory is out, or its text is too long. */
-bool ss_xprof_fingerprint(struct ss_xprof_fingerprints *f, const struct ss_host *host, const struct ss_hlo_module *m, uint32_t instr,
-			  uint64_t *out);
+bool ss_xprof_fingerprint(struct ss_xprof_fingerprints *f, const struct ss_host *host, const struct ss_hlo_module *m,
+			  uint32_t instr, uint64_t *out);
 void ss_xprof_fingerprints_free(struct ss_xprof_fingerprints *f);
 
 #endif
