@@ -10,6 +10,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 enum ss_errcode {
 	SS_OK = 0,
@@ -32,6 +33,18 @@ bool ss_fail(struct ss_err *err, enum ss_errcode code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Shorthand for a failed allocation. */
 bool ss_fail_mem(struct ss_err *err);
+
+/*
+ * Texts of failures name what the user named, not the file or directory that was made of it for this process: "runs.tgz:run/vm.pb"
+ * for /var/tmp/x1/run/vm.pb. The texts are not copied; they have to stay until the name is removed.
+ */
+struct ss_path_name {
+	const char *path, *shown;
+	char between;		/* in place of the slash after `path` */
+	struct ss_path_name *next;
+};
+void ss_path_name_add(struct ss_path_name *n);
+void ss_path_name_remove(struct ss_path_name *n);
 
 /* The same, so that a compiler sees that they return false: no variable that a failed call left unset is read after it. */
 static inline bool ss_false(bool told)

@@ -245,18 +245,36 @@ static bool take_shared(struct ss_location *p, const char *named)
 	return true;
 }
 
-bool ss_location_open(struct ss_location *p, const char *named, struct ss_err *err)
+static bool take(struct ss_location *p, struct ss_err *err)
 {
 	struct stat st;
-	if (take_shared(p, named))
-		return true;
-	bool from_stdin = strcmp(named, "-") == 0;
-	*p = ss_location_plain(named);
-	if (strcmp(named, SS_DEMO_NAME) == 0 && stat(named, &st) != 0)
+	bool from_stdin = strcmp(p->named, "-") == 0;
+	if (strcmp(p->named, SS_DEMO_NAME) == 0 && stat(p->named, &st) != 0)
 		return take_demo(p, err);
-	if (is_address(ss_str_from(named)) && stat(named, &st) != 0)
+	if (is_address(ss_str_from(p->named)) && stat(p->named, &st) != 0)
 		return take_address(p, err);
 	return (!from_stdin || take_stdin(p, err)) && take_archive(p, from_stdin, err);
+}
+
+/* Messages name the place as the user does from now on. */
+static bool name_path(struct ss_location *p, struct ss_err *err)
+{
+	if (!ss_location_is_made(p))
+		return true;
+	p->name = SS_NEW(&p->arena, struct ss_path_name);
+	if (!p->name)
+		return ss_fail_mem(err);
+	*p->name = (struct ss_path_name){ .path = p->path, .shown = p->named, .between = p->tree ? '/' : ':' };
+	ss_path_name_add(p->name);
+	return true;
+}
+
+bool ss_location_open(struct ss_location *p, const char *named, struct ss_err *err)
+{
+	if (take_shared(p, named))
+		return true;
+	*p = ss_location_plain(named);
+	return take(p, err) && name_path(p, err);
 }
 
 void ss_location_close(struct ss_location *p)
@@ -264,6 +282,8 @@ void ss_location_close(struct ss_location *p)
 	if (!p->named)
 		return;
 	if (!p->shared) {
+		if (p->name)
+			ss_path_name_remove(p->name);
 		ss_scratch_close(&p->scratch);
 		ss_cache_close(&p->cached);
 		ss_tree_close(p->tree);

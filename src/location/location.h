@@ -37,6 +37,7 @@ struct ss_location {
 	unsigned requests;		/* that were made; fetched_bytes is 0 where the cache had the file */
 	uint64_t fetched_bytes;
 	bool shared;			/* the one of ss_location_share: what lies there is not this one's to close */
+	struct ss_path_name *name;	/* of `path` in messages; NULL: it is what the user named */
 	const char *remark;		/* about the address, worth being told; NULL: none */
 	struct ss_arena arena;
 };

@@ -159,7 +159,7 @@ def single_files(c):
         sqlite = f.read()
     c.case('the only file of an archive has any name', ['summary', c.path('one.zip', zip_of([('report', sqlite)]))], 0, '')
     c.case('an empty pipe', ['summary', '-'], 1, "standard input \\('-'\\) is empty", b'')
-    c.case('any bytes', ['summary', '-'], 1, 'stdin', b'hello, world, this is text\n')
+    c.case('any bytes', ['summary', '-'], 1, "'-' is a text", b'hello, world, this is text\n')
     both = c.run('diff', SAMPLE, '-', data=dict(whole_archives())['a.tar'])
     c.check('one side of a comparison', both.returncode == 0, both.stderr[:300])
 
@@ -223,6 +223,13 @@ def damaged_tars(c):
     c.case('no zip', ['summary', c.path('no.zip', b'words ' * 500)], 1, "has the name of an archive, but is not one")
     c.case('an archive without profiles', ['summary', c.path('none.zip', zip_of([('a.txt', b'a'), ('b.txt', b'b')]))], 1,
            "no profile is among the 2 members")
+    spoilt = tar_of([member(f'{INSIDE}/good.xplane.pb', PROFILE), member(f'{INSIDE}/spoilt.xplane.pb', os.urandom(99))])
+    for what, given, shown in (('file', ['summary', c.path('spoilt.tar', spoilt)], c.path('spoilt.tar', spoilt)), ('pipe', ['summary', '-'], '-')):
+        text = c.case(f'a damaged member of a {what}', given, 0, None, data=spoilt if shown == '-' else None).decode()
+        c.check(f'a damaged member of a {what} is named as the user named it', f"'{shown}:{INSIDE}/spoilt.xplane.pb' is not a profile" in text
+                and c.tmp not in text, text[:400])
+    c.case('a damaged member alone', ['tool', 'overview_page', c.path('spoilt.tar', spoilt), '--host', 'spoilt'], 1,
+           f"spoilt.tar:{INSIDE}/spoilt.xplane.pb' is not a profile")
     c.case('an empty zip', ['summary', c.path('empty.zip', zip_of([]))], 1, "no profile is among the 0 members")
 
 

@@ -192,6 +192,32 @@ static void html_becomes_text(void **state)
 
 /* --- err -------------------------------------------------------------------------------------- */
 
+static void err_names_a_path_as_the_user_does(void **state)
+{
+	(void)state;
+	struct ss_path_name archive = { .path = "/var/tmp/x/members/a", .shown = "a.tgz", .between = ':' },
+			    bucket = { .path = "/cache/t1", .shown = "s3://b/a-much-longer-name", .between = '/' };
+	struct ss_err err = { 0 };
+	ss_path_name_add(&archive);
+	ss_path_name_add(&bucket);
+	ss_fail(&err, SS_EIO, "cannot read '%s': see '%s' and '%s'", "/var/tmp/x/members/a/run/vm.pb", "/cache/t1/vm.pb",
+		"/var/tmp/x/members/a");
+	assert_string_equal(err.text, "cannot read 'a.tgz:run/vm.pb': see 's3://b/a-much-longer-name/vm.pb' and 'a.tgz'");
+	/* A text that grows beyond its room is cut. */
+	char many[sizeof(err.text)];
+	memset(many, 0, sizeof(many));
+	while (strlen(many) + strlen("/cache/t1 ") < sizeof(many))
+		strcat(many, "/cache/t1 ");
+	err = (struct ss_err){ 0 };
+	ss_fail(&err, SS_EIO, "%s", many);
+	assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
+	ss_path_name_remove(&archive);
+	err = (struct ss_err){ 0 };
+	ss_fail(&err, SS_EIO, "%s, %s", "/var/tmp/x/members/a", "/cache/t1");
+	assert_string_equal(err.text, "/var/tmp/x/members/a, s3://b/a-much-longer-name");
+	ss_path_name_remove(&bucket);
+}
+
 static void err_keeps_the_first(void **state)
 {
 	struct ss_err err = { 0 };
@@ -689,6 +715,7 @@ int main(void)
 		cmocka_unit_test(str_hashes_by_content),
 		cmocka_unit_test(html_escapes_what_it_reads),
 		cmocka_unit_test(html_becomes_text),
+		cmocka_unit_test(err_names_a_path_as_the_user_does),
 		cmocka_unit_test(err_keeps_the_first),
 		cmocka_unit_test(err_clips_long_texts),
 		cmocka_unit_test(vec_grows),
