@@ -6,9 +6,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#define MAX_BYTES_LEAST 1000u
-#define MAX_BYTES_MOST 200000u
-#define MAX_BYTES_PRESET 20000u
+#define MAX_BYTES_LEAST 1000
+#define MAX_BYTES_MOST 200000
+#define MAX_BYTES_PRESET 20000
 #define TEXT(x) #x
 #define NUMBER_TEXT(x) TEXT(x)
 
@@ -90,7 +90,7 @@ const struct mcp_tool mcp_tools[] = {
 	  { "xprof", "get_hlo_neighborhood" },
 	  .params = { PROFILE,
 	    { "instruction", MCP_TEXT, true, "--instruction_name=", NULL, "its name: fusion.12" },
-	    { "module", MCP_TEXT, false, "--module_name=", NULL, "the program's name, where there are several" },
+	    { "module", MCP_TEXT, false, "--module_name=", NULL, "a program of the table modules (default: the first)" },
 	    { "radius", MCP_NUMBER, false, "--radius=", NULL, "maximum distance from the instruction (default: 2)" },
 	    { "follow_calls", MCP_FLAG, false, "--follow_calls=", NULL, "also the bodies of fusions and loops" },
 	    { "max_nodes", MCP_NUMBER, false, "--max_nodes=", NULL, "maximum number of instructions (default: 200)" } },
@@ -310,7 +310,7 @@ static bool take_max_bytes(struct mcp_call *c, const char *text, struct ss_err *
 {
 	return (ss_str_to_u64(ss_str_from(text), &c->max_bytes) && c->max_bytes >= MAX_BYTES_LEAST &&
 		c->max_bytes <= MAX_BYTES_MOST) ||
-	       ss_fail(err, SS_EINVAL, "'max_bytes' takes a number from %u to %u", MAX_BYTES_LEAST, MAX_BYTES_MOST);
+	       ss_fail(err, SS_EINVAL, "'max_bytes' takes a number from %d to %d", MAX_BYTES_LEAST, MAX_BYTES_MOST);
 }
 
 static bool take_argument(struct given *g, struct ss_jsonr *r, struct ss_str name, const struct ss_jtok *t)

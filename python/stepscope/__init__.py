@@ -253,6 +253,12 @@ class Profile:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
+    @property
+    def _open_p(self) -> Any:
+        if not self._p:
+            raise Error("the profile is closed")
+        return self._p
+
     def _names(self, get: Any) -> list[str]:
         names: list[str] = []
         while (name := get(len(names))) is not None:
@@ -262,22 +268,22 @@ class Profile:
     @property
     def runs(self) -> list[str]:
         """All runs of the directory, the newest first."""
-        return self._names(lambda i: _lib.stepscope_run_name(self._p, i))
+        return self._names(lambda i: _lib.stepscope_run_name(self._open_p, i))
 
     @property
     def hosts(self) -> list[str]:
         """Names of the hosts of the run."""
-        return self._names(lambda i: _lib.stepscope_host_name(self._p, _bytes(self.run), i))
+        return self._names(lambda i: _lib.stepscope_host_name(self._open_p, _bytes(self.run), i))
 
     @property
     def tools(self) -> list[str]:
         """Names of the tools that have data in this run."""
-        return [t for t in self._names(_lib.stepscope_tool_name) if _lib.stepscope_has(self._p, _bytes(self.run), t.encode())]
+        return [t for t in self._names(_lib.stepscope_tool_name) if _lib.stepscope_has(self._open_p, _bytes(self.run), t.encode())]
 
     def sql(self, query: str, *, host: str | None = None, timeout_s: float = 0) -> Table:
         """The rows of a query (docs/sql.md)."""
         why = ctypes.create_string_buffer(500)
-        rows = _lib.stepscope_sql(self._p, _bytes(self.run), _bytes(host), query.encode(), int(timeout_s * 1000), why, len(why))
+        rows = _lib.stepscope_sql(self._open_p, _bytes(self.run), _bytes(host), query.encode(), int(timeout_s * 1000), why, len(why))
         table = _lib.stepscope_sql_table(rows, why, len(why)) if rows else None
         if not table:
             raise Error(why.value.decode(errors="replace"))
@@ -313,7 +319,7 @@ class Profile:
         array = (ctypes.c_char_p * (len(listed) + 1))(*listed, None)
         question = _Question(ctypes.sizeof(_Question), tool.encode(), _bytes(self.run), _bytes(host), array)
         try:
-            if not _lib.stepscope_ask(self._p, ctypes.byref(question), ctypes.byref(answer), why, len(why)):
+            if not _lib.stepscope_ask(self._open_p, ctypes.byref(question), ctypes.byref(answer), why, len(why)):
                 raise Error(why.value.decode(errors="replace"))
             return json.loads(ctypes.string_at(answer.data, answer.data_bytes))
         finally:

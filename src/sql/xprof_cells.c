@@ -287,6 +287,8 @@ static value tensors(reader *r, bool inputs)
 		ss_hlo_instr_read(r->module->instrs[at], &operand);
 		put_shape(r, operand.shape);
 	}
+	if (r->text.n == 1)
+		return nothing;		/* XProf has no empty list */
 	ss_buf_char(&r->text, ']');
 	return of_made(r, SS_XPROF_TEXTS);
 }

@@ -70,8 +70,13 @@ static const struct candidate *choose(const struct candidate *v, size_t n, struc
 	}
 	if (name.n || !id.n)
 		return best;
-	/* The very number first, then any that contains it. */
+	/* The very number first, with SQL's sign or without, then any that contains it. */
+	int64_t with_sign = 0;
 	bool is_number = ss_str_to_u64(id, &number);
+	if (!is_number && ss_str_to_i64(id, &with_sign)) {
+		is_number = true;
+		number = (uint64_t)with_sign;
+	}
 	for (size_t i = 0; is_number && i < n; i++)
 		if ((uint64_t)v[i].entry->program_id == number)
 			return &v[i];

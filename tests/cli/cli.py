@@ -256,6 +256,9 @@ def programs(c, scratch):
     for path in (alone, logs):
         c.case(['tool', 'graph_viewer', path], 0, r'^The graph shows \d+ instruction', None)
         c.case(['tool', 'memory_viewer', path, '--format', 'json'], 0, '"module_name"', None)
+    for number in ('-6255983156473747731', '12190760917235803885'):     # as SQL writes it, and as XProf does
+        c.case(['tool', 'hlo_query', os.path.join(profiles.ROOT, 'tpu_v6e_inference'), '-p', f'program_id={number}'], 0,
+               rf"^'jit_f\({2 ** 64 + int(number) if number[0] == '-' else number}\)' has 31 instructions", None)
     bad = os.path.join(scratch, 'bad.hlo.pb')
     for data in (b'', b'\x0a', b'\x08\x01', proto[:40], os.urandom(500)):
         with open(bad, 'wb') as f:
