@@ -177,7 +177,7 @@ static bool explain(void *arg, const struct ss_refusal *r, struct ss_err *err)
 	return false;
 }
 
-/* The bucket is elsewhere: there, then, and that is said. */
+/* The bucket is in another region: ask there, and tell the user. */
 static bool ask_again(struct ss_bucket *b)
 {
 	struct s3 *s = b->own;

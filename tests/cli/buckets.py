@@ -53,8 +53,8 @@ def signature(secret, handler, words):
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest(), credential
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Buckets are named after what they do wrong."""
+class Answering(http.server.BaseHTTPRequestHandler):
+    """An answer with its length, and no log."""
     protocol_version = 'HTTP/1.1'
 
     def log_message(self, *args):
@@ -67,6 +67,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header('Content-Length', str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+
+class Handler(Answering):
+    """Buckets are named after what they do wrong."""
 
     def refuse(self, status, code, more='', *headers):
         self.send(status, f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>no</Message>{more}</Error>'.encode(), *headers)

@@ -23,20 +23,7 @@ RUN, FILES = buckets.RUN, buckets.FILES
 TOKEN, REFRESH = 'ya29.a0-SECRETTOKEN', '1//0-SECRETREFRESH'
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = 'HTTP/1.1'
-
-    def log_message(self, *args):
-        pass
-
-    def send(self, status, body=b'', *headers):
-        self.send_response(status)
-        for name, value in headers:
-            self.send_header(name, value)
-        self.send_header('Content-Length', str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
+class Handler(buckets.Answering):
     def json(self, status, value):
         self.send(status, json.dumps(value).encode(), ('Content-Type', 'application/json'))
 

@@ -52,7 +52,7 @@ static uint32_t name_of(struct making *m, struct ss_str s)
 
 /* ---- nodes ---- */
 
-/* A device's spans and, behind them, its collectives, while they become nodes. */
+/* The spans of a device, followed by its collectives, while they become nodes. */
 struct placing {
 	struct making *m;
 	const struct ss_cluster_device *cd;
@@ -587,7 +587,7 @@ static bool order_nodes(struct ss_graph *g)
 	bool ok = end_key && g->order;
 	if (ok)
 		find_end_keys(g, end_key);
-	/* Begins are in order, device by device, and so nearly are the late ends behind them. */
+	/* The begins are sorted within each device; the late ends after them are nearly sorted. */
 	for (uint32_t i = 0; ok && i < g->nodes.n; i++)
 		g->order[g->norder++] = ends_late(&g->nodes.v[i]) ? i | SS_ORDER_BEGIN : i;
 	for (uint32_t i = 0; ok && i < g->nodes.n; i++)
