@@ -300,25 +300,10 @@ bool cli_profile_select(struct cli_profile *p, struct ss_err *err)
 	       are_whole(p, &p->hosts_asked, NULL, err);
 }
 
-/* Names those that can be answered. */
-static bool refuse_parts(const struct ss_tool *tool, struct ss_err *err)
-{
-	struct ss_buf names = { 0 };
-	for (size_t i = 0; ss_tools[i]; i++)
-		if (ss_tools[i]->flags & SS_TOOL_OF_PARTS)
-			ss_buf_printf(&names, "%s%s", names.n ? ", " : "", ss_tools[i]->name);
-	ss_fail(err, SS_EINVAL,
-		"%s needs the profiles themselves, for parts hold no events: 'stepscope tool %s LOGDIR' answers it. Parts answer "
-		SS_FMT,
-		tool->name, tool->name, SS_ARG(ss_buf_get(&names)));
-	ss_buf_free(&names);
-	return false;
-}
-
 static bool answer_parts(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err)
 {
 	if (!(tool->flags & SS_TOOL_OF_PARTS))
-		return refuse_parts(tool, err);
+		return ss_request_refuse_parts(tool, err);
 	if (host && *host && strcmp(host, SS_ALL_HOSTS) != 0)
 		return ss_fail(err, SS_EINVAL, "parts answer for all hosts together");
 	p->hosts_asked.name = p->parts->all.label;
@@ -333,6 +318,8 @@ bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, con
 	const struct ss_run *with = files && !p->run_asked ? ss_store_newest_with(&p->store, files) : NULL;
 	if (with)
 		p->run = with;
+	if (ss_request_lacks_profiles(tool, p->run))
+		return ss_request_refuse_parts(tool, err);
 	return open_kind(p, ss_request_file_kind(tool, p->run), host, ss_request_combines(tool, p->run),
 			 tool->flags & SS_TOOL_VISITS, err);
 }

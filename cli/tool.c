@@ -146,8 +146,7 @@ static int run(int argc, char **argv)
 	struct cli_profile p;
 	struct ss_err err = { 0 };
 	bool ok = cli_profile_find(&p, argv[optind + 1], run_name, &err);
-	/* XProf knows runs alone. */
-	p.alone = alone || ask.format == SS_FORMAT_XPROF;
+	p.alone = alone;
 	ok = ok && cli_profile_open_for(&p, ask.tool, host, &err);
 	if (ok) {
 		ask.nparams = params.n;

@@ -202,6 +202,8 @@ static bool answer(struct stepscope *s, const struct stepscope_question *q, stru
 	const struct ss_run *run = ss_api_run(s, q->run, err);
 	if (!run || !read_params(q, &ask, arena, err))
 		return false;
+	if (ss_request_lacks_profiles(ask.tool, run))
+		return ss_request_refuse_parts(ask.tool, err);
 	struct ss_session *session = open_session(s, run, ss_request_file_kind(ask.tool, run), ss_str_from(q->host),
 						  ss_request_combines(ask.tool, run), ask.tool->flags & SS_TOOL_VISITS, &sel,
 						  arena, err);

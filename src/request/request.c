@@ -239,12 +239,36 @@ bool ss_tool_answer(struct ss_tool_request *a, struct ss_out *o, struct ss_err *
 	return write_tables(a, o, err);
 }
 
+static bool is_of_parts(const struct ss_run *run)
+{
+	return !run->nhosts && ss_run_has(run, SS_KIND_FILE_PART);
+}
+
 const char *ss_request_file_kind(const struct ss_tool *t, const struct ss_run *run)
 {
 	const char *answers = ss_legacy_answers(t);
-	if (t->flags & SS_TOOL_OF_PARTS && !run->nhosts && ss_run_has(run, SS_KIND_FILE_PART))
+	if (t->flags & SS_TOOL_OF_PARTS && is_of_parts(run))
 		return SS_KIND_FILE_PART;
 	return answers && ss_run_has(run, answers) ? answers : ss_legacy_files(t);
+}
+
+bool ss_request_lacks_profiles(const struct ss_tool *t, const struct ss_run *run)
+{
+	return is_of_parts(run) && !ss_request_file_kind(t, run);
+}
+
+bool ss_request_refuse_parts(const struct ss_tool *t, struct ss_err *err)
+{
+	struct ss_buf names = { 0 };
+	for (size_t i = 0; ss_tools[i]; i++)
+		if (ss_tools[i]->flags & SS_TOOL_OF_PARTS)
+			ss_buf_printf(&names, "%s%s", names.n ? ", " : "", ss_tools[i]->name);
+	ss_fail(err, SS_ENOTFOUND,
+		"%s needs the profiles themselves, for parts hold no events: 'stepscope tool %s LOGDIR' answers it. Parts answer "
+		SS_FMT,
+		t->name, t->name, SS_ARG(ss_buf_get(&names)));
+	ss_buf_free(&names);
+	return false;
 }
 
 bool ss_request_combines(const struct ss_tool *t, const struct ss_run *run)

@@ -56,6 +56,9 @@ void ss_tool_request_release(struct ss_tool_request *a);
 bool ss_request_tables(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 /* The kind of files that the tool is asked of for this run: those with its stored answers, if there are any. */
 const char *ss_request_file_kind(const struct ss_tool *t, const struct ss_run *run);
+/* Is the run of merged parts, and the tool none that they answer? The second says so, names those that are, and is false. */
+bool ss_request_lacks_profiles(const struct ss_tool *t, const struct ss_run *run);
+bool ss_request_refuse_parts(const struct ss_tool *t, struct ss_err *err);
 /* Does it answer for several hosts at once? */
 bool ss_request_combines(const struct ss_tool *t, const struct ss_run *run);
 /* And only so? A stored answer is its host's own, too. */

@@ -179,6 +179,9 @@ static const struct ss_host_file *fresh(struct ss_call *c, const struct ss_host_
 bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss_tool *tool,
 		    struct ss_str names, struct ss_selection *out, struct ss_err *err)
 {
+	/* A tool without a name is none: a route that wants some hosts. */
+	if (tool->name[0] && ss_request_lacks_profiles(tool, run))
+		return ss_request_refuse_parts(tool, err);
 	if (!ss_run_select(run, ss_request_file_kind(tool, run), names, ss_request_combines(tool, run), c->req->arena, out, err))
 		return false;
 	for (size_t i = 0; i < out->n; i++) {

@@ -502,6 +502,10 @@ def scattered(c, scratch):
         c.check(f'{args[-1]} of scattered hosts', got.get('tables') == want.get('tables') and got.get('findings') == want.get('findings') and
                 got.get('hosts') == want.get('hosts'), str(got)[:300])
     first = '2026_11_20_10_00_00'
+    # A format says how an answer is written, not of which hosts.
+    ask = ['tool', 'framework_op_stats', '--host', 'ALL_HOSTS', '--format', 'xprof']
+    whole, got, alone = (c.run([*ask, *of]).stdout for of in ([together], [scratch, '--run', first], [scratch, '--run', first, '--alone']))
+    c.check('scattered hosts in the format of XProf', got == whole and alone != whole, str(got)[:300])
     c.case(['summary', scratch, '--run', first], 0, r'hosts: host0, host1, host3.*1 of 4 hosts is not in the recording: host2')
     c.case(['summary', scratch, '--run', first, '--alone'], 0, r'host: host0\n')
     c.case(['tool', 'host_steps', scratch, '--run', first, '--alone', '--format', 'csv', '--table', 'hosts'], 0, '"host1","missing"')
