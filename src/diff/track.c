@@ -200,9 +200,13 @@ bool ss_track_add(struct ss_track *t, const struct ss_track_run *r, bool *known,
 
 /* ---- reading ---- */
 
+struct run_row {
+	int64_t id, time_ns;
+	struct ss_str path, device, count, program;
+};
+
 struct point {
-	int64_t run, time_ns;
-	struct ss_str path;
+	const struct run_row *run;
 	double value, se;
 };
 
@@ -219,11 +223,19 @@ struct reading {
 	struct ss_table *figures, *changes;
 	struct ss_track_change *sum;
 	SS_VEC(struct label_row) labels; /* by run, then key */
+	SS_VEC(struct run_row) runs;	/* by series, then time */
 	SS_VEC(struct point) series;
-	struct ss_str metric, unit, key; /* of the series */
-	struct ss_str about;		 /* the key, for the reader */
+	struct ss_str metric, unit, about; /* of the series */
 	bool lower_is_worse, first_metric;
 };
+
+static int compare_series(const struct run_row *x, const struct run_row *y)
+{
+	int order = ss_str_cmp(x->device, y->device);
+	if (!order)
+		order = ss_str_cmp(x->count, y->count);
+	return order ? order : ss_str_cmp(x->program, y->program);
+}
 
 static bool read_labels(struct reading *r, struct ss_err *err)
 {
@@ -336,15 +348,15 @@ static void add_figure(struct reading *r, const struct point *p)
 {
 	struct ss_table *t = r->figures;
 	ss_table_row(t);
-	ss_set_i64(t, G_RUN, p->run);
-	ss_set_str(t, G_TIME, time_text(r, p->time_ns));
+	ss_set_i64(t, G_RUN, p->run->id);
+	ss_set_str(t, G_TIME, time_text(r, p->run->time_ns));
 	ss_set_str(t, G_SERIES, r->about);
 	ss_set_str(t, G_METRIC, r->metric);
 	ss_set_str(t, G_UNIT, r->unit);
 	ss_set_f64(t, G_VALUE, p->value);
 	ss_set_f64(t, G_SE, p->se);
-	ss_set_str(t, G_LABELS, labels_text(r, p->run));
-	ss_set_str(t, G_PATH, p->path);
+	ss_set_str(t, G_LABELS, labels_text(r, p->run->id));
+	ss_set_str(t, G_PATH, p->run->path);
 }
 
 static void add_change(struct reading *r, const struct ss_change_point *c, const struct point *v, size_t n)
@@ -354,8 +366,8 @@ static void add_change(struct reading *r, const struct ss_change_point *c, const
 	ss_table_row(t);
 	ss_set_str(t, C_SERIES, r->about);
 	ss_set_str(t, C_METRIC, r->metric);
-	ss_set_i64(t, C_RUN, v[c->at].run);
-	ss_set_str(t, C_COMMIT, label_of(r, v[c->at].run, SS_STR("commit")));
+	ss_set_i64(t, C_RUN, v[c->at].run->id);
+	ss_set_str(t, C_COMMIT, label_of(r, v[c->at].run->id, SS_STR("commit")));
 	ss_set_f64(t, C_BEFORE, c->before);
 	ss_set_f64(t, C_AFTER, c->after);
 	ss_set_f64(t, C_FRAC, c->before > 0 ? (c->after - c->before) / c->before : NAN);
@@ -364,8 +376,8 @@ static void add_change(struct reading *r, const struct ss_change_point *c, const
 	ss_set_i64(t, C_NAFTER, (int64_t)c->nafter);
 	ss_set_bool(t, C_WORSE, worse);
 	ss_set_bool(t, C_LATELY, lately);
-	ss_set_str(t, C_GOOD, c->at ? v[c->at - 1].path : SS_STR(""));
-	ss_set_str(t, C_PATH, v[c->at].path);
+	ss_set_str(t, C_GOOD, c->at ? v[c->at - 1].run->path : SS_STR(""));
+	ss_set_str(t, C_PATH, v[c->at].run->path);
 	r->sum->worse_lately = r->sum->worse_lately || (worse && lately);
 }
 
@@ -397,55 +409,81 @@ static bool end_series(struct reading *r)
 }
 
 /* "TPU v5p x 8, jit_step f32[16,16]" */
-static struct ss_str about_series(struct ss_arena *a, struct ss_str device, struct ss_str count, struct ss_str program)
+static struct ss_str about_series(struct ss_arena *a, const struct run_row *v)
 {
 	const size_t most = 300;
-	return ss_arena_printf(a, SS_FMT " x " SS_FMT "%s" SS_FMT, SS_ARG(device.n ? device : SS_STR("CPU")), SS_ARG(count),
-			       program.n ? ", " : "", SS_ARG(ss_str_sub(program, 0, most)));
+	return ss_arena_printf(a, SS_FMT " x " SS_FMT "%s" SS_FMT, SS_ARG(v->device.n ? v->device : SS_STR("CPU")),
+			       SS_ARG(v->count), v->program.n ? ", " : "", SS_ARG(ss_str_sub(v->program, 0, most)));
+}
+
+/* Runs of one series lie together, in the order of time. */
+static int by_series(const void *a, const void *b)
+{
+	const struct run_row *x = a, *y = b;
+	int order = compare_series(x, y);
+	if (!order)
+		order = (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+	return order ? order : (x->id > y->id) - (x->id < y->id);
+}
+
+/* The runs that are asked about, each held once, whatever the number of metrics. */
+static bool read_runs(struct reading *r, struct ss_err *err)
+{
+	struct ss_own_query q;
+	struct ss_arena *a = r->out->arena;
+	bool row = true, ok = ss_own_prepare(&q, &r->t->db,
+					     "SELECT id, time_ns, path, device_type, device_count, program FROM run", err);
+	while (ok && (ok = ss_own_next(&q, &row, err)) && row) {
+		if (!is_wanted(r, ss_own_i64(&q, 0)))
+			continue;
+		struct run_row v = { ss_own_i64(&q, 0),
+				     ss_own_i64(&q, 1),
+				     ss_arena_str(a, ss_own_text(&q, 2)),
+				     ss_arena_str(a, ss_own_text(&q, 3)),
+				     ss_arena_str(a, ss_own_text(&q, 4)),
+				     ss_arena_str(a, ss_own_text(&q, 5)) };
+		ok = (v.path.p && v.device.p && v.count.p && v.program.p && ss_vec_push(&r->runs, v)) || ss_fail_mem(err);
+	}
+	ss_own_end(&q);
+	if (ok && r->runs.n)
+		qsort(r->runs.v, r->runs.n, sizeof(*r->runs.v), by_series);
+	r->sum->runs = r->runs.n;
+	return ok;
+}
+
+/* The figure of a run, if it has one. */
+static bool read_figure(struct reading *r, struct ss_own_query *q, const struct run_row *run, struct ss_err *err)
+{
+	bool row = false;
+	ss_own_again(q);
+	ss_own_bind_i64(q, 1, run->id);
+	ss_own_bind_text(q, 2, r->metric);
+	if (!ss_own_next(q, &row, err))
+		return false;
+	if (!row)
+		return true;
+	if (!r->series.n)
+		r->unit = ss_arena_str(r->out->arena, ss_own_text(q, 2));
+	struct point p = { run, ss_own_f64(q, 0), ss_own_f64(q, 1) };
+	return (r->unit.p && ss_vec_push(&r->series, p)) || ss_fail_mem(err);
 }
 
 static bool read_metric(struct reading *r, struct ss_str metric, struct ss_err *err)
 {
 	struct ss_own_query q;
-	struct ss_arena *a = r->out->arena;
-	bool row = true, ok = ss_own_prepare(&q, &r->t->db,
-					     "SELECT run.id, time_ns, path, value, se, unit,"
-					     " device_type || char(10) || device_count || char(10) || program AS series,"
-					     " device_type, device_count, program"
-					     " FROM run JOIN figure ON figure.run = run.id WHERE metric = ?1"
-					     " ORDER BY series, time_ns, run.id",
-					     err);
+	const struct run_row *v = r->runs.v;
+	bool ok = ss_own_prepare(&q, &r->t->db, "SELECT value, se, unit FROM figure WHERE run = ?1 AND metric = ?2", err);
 	r->metric = metric;
-	r->key = SS_STR("");
 	r->lower_is_worse = ss_str_is(metric, "steps_per_second");
-	if (ok)
-		ss_own_bind_text(&q, 1, metric);
-	while (ok && (ok = ss_own_next(&q, &row, err)) && row) {
-		struct point p = { ss_own_i64(&q, 0), ss_own_i64(&q, 1), ss_arena_str(a, ss_own_text(&q, 2)),
-				   ss_own_f64(&q, 3), ss_own_f64(&q, 4) };
-		struct ss_str key = ss_own_text(&q, 6);
-		if (!is_wanted(r, p.run))
-			continue;
-		if (!ss_str_eq(key, r->key)) {
+	for (size_t i = 0; ok && i < r->runs.n; i++) {
+		if (!i || compare_series(&v[i - 1], &v[i]) != 0) {
 			ok = end_series(r) || ss_fail_mem(err);
-			r->key = ss_arena_str(a, key);
-			r->about = about_series(a, ss_own_text(&q, 7), ss_own_text(&q, 8), ss_own_text(&q, 9));
-			r->unit = ss_arena_str(a, ss_own_text(&q, 5));
+			r->about = about_series(r->out->arena, &v[i]);
 		}
-		ok = ok && ((p.path.p && r->key.p && r->unit.p && ss_vec_push(&r->series, p)) || ss_fail_mem(err));
+		ok = ok && read_figure(r, &q, &v[i], err);
 	}
 	ss_own_end(&q);
 	return ok && (end_series(r) || ss_fail_mem(err));
-}
-
-static bool count_runs(struct reading *r, struct ss_err *err)
-{
-	struct ss_own_query q;
-	bool row = true, ok = ss_own_prepare(&q, &r->t->db, "SELECT id FROM run", err);
-	while (ok && (ok = ss_own_next(&q, &row, err)) && row)
-		r->sum->runs += is_wanted(r, ss_own_i64(&q, 0));
-	ss_own_end(&q);
-	return ok;
 }
 
 /* ---- words ---- */
@@ -511,7 +549,9 @@ bool ss_track_result(struct ss_track *t, const struct ss_track_filter *f, size_t
 		r.changes = &out->tables[out->ntables - 2];
 		r.figures = &out->tables[out->ntables - 1];
 	}
-	ok = ok && read_labels(&r, err) && count_runs(&r, err);
+	/* One transaction: what others add meanwhile is not seen by halves. */
+	bool begun = ok && ss_own_run(&t->db, "BEGIN", err);
+	ok = begun && read_labels(&r, err) && read_runs(&r, err);
 	for (size_t i = 0; ok && i < nmetrics; i++) {
 		r.first_metric = i == 0;
 		ok = read_metric(&r, metrics[i], err);
@@ -519,7 +559,10 @@ bool ss_track_result(struct ss_track *t, const struct ss_track_filter *f, size_t
 	if (ok && f->nmetrics && !r.figures->nrows)
 		ok = ss_fail(err, SS_ENODATA, "'%s' has no figure of this name and these labels", t->db.path);
 	ok = ok && ((say(&r) && !out->arena->no_memory) || ss_fail_mem(err));
+	if (begun)
+		ss_own_run(&t->db, "ROLLBACK", NULL);
 	ss_vec_free(&r.labels);
+	ss_vec_free(&r.runs);
 	ss_vec_free(&r.series);
 	return ok;
 }

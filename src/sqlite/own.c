@@ -7,8 +7,16 @@
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #define WAIT_MS 10000
+#define STEPS 10000	  /* between two looks at what is left */
+#define STEPS_PER_BYTE 20 /* a run takes some eighty steps of a query, and has some hundred bytes in the file */
+
+static bool fail_too_long(const struct ss_own_db *db, struct ss_err *err)
+{
+	return ss_fail(err, SS_EFORMAT, "'%s' is damaged: reading it takes longer than such a file should", db->path);
+}
 
 static bool fail(const struct ss_own_db *db, struct ss_err *err)
 {
@@ -17,12 +25,33 @@ static bool fail(const struct ss_own_db *db, struct ss_err *err)
 		return ss_fail_mem(err);
 	if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
 		return ss_fail(err, SS_EBUSY, "'%s': another program writes to it", db->path);
+	if (code == SQLITE_INTERRUPT)
+		return fail_too_long(db, err);
 	return ss_fail(err, code == SQLITE_NOTADB || code == SQLITE_CORRUPT || code == SQLITE_ERROR ? SS_EFORMAT : SS_EIO,
 		       "'%s': %s", db->path, sqlite3_errmsg(db->sqlite));
 }
 
+static int look(void *arg)
+{
+	struct ss_own_db *db = arg;
+	if (!db->steps_left)
+		return 1;
+	db->steps_left--;
+	return 0;
+}
+
+/* For the next query. */
+static void give_steps(struct ss_own_db *db)
+{
+	struct stat st;
+	uint64_t bytes = stat(db->path, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+	db->steps_left = 100 + bytes / STEPS * STEPS_PER_BYTE;
+	db->bytes_left = 2 * bytes; /* twice: of UTF-16 they may become longer */
+}
+
 bool ss_own_run(struct ss_own_db *db, const char *sql, struct ss_err *err)
 {
+	give_steps(db);
 	return sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL) == SQLITE_OK || fail(db, err);
 }
 
@@ -125,6 +154,7 @@ bool ss_own_open(struct ss_own_db *db, const char *path, const struct ss_own_kin
 	}
 	ss_db_limit(db->sqlite);
 	sqlite3_busy_timeout(db->sqlite, WAIT_MS);
+	sqlite3_progress_handler(db->sqlite, STEPS, look, db);
 	sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 	return check_kind(db, kind, create, err);
 }
@@ -138,6 +168,7 @@ void ss_own_close(struct ss_own_db *db)
 bool ss_own_prepare(struct ss_own_query *q, struct ss_own_db *db, const char *sql, struct ss_err *err)
 {
 	*q = (struct ss_own_query){ .db = db };
+	give_steps(db);
 	return sqlite3_prepare_v2(db->sqlite, sql, -1, &q->stmt, NULL) == SQLITE_OK || fail(db, err);
 }
 
@@ -163,6 +194,8 @@ bool ss_own_next(struct ss_own_query *q, bool *row, struct ss_err *err)
 {
 	int code = sqlite3_step(q->stmt);
 	*row = code == SQLITE_ROW;
+	if (q->db->too_much)
+		return fail_too_long(q->db, err);
 	return code == SQLITE_ROW || code == SQLITE_DONE || fail(q->db, err);
 }
 
@@ -182,10 +215,13 @@ double ss_own_f64(const struct ss_own_query *q, int col)
 	return sqlite3_column_type(q->stmt, col) == SQLITE_NULL ? (double)NAN : sqlite3_column_double(q->stmt, col);
 }
 
-struct ss_str ss_own_text(const struct ss_own_query *q, int col)
+struct ss_str ss_own_text(struct ss_own_query *q, int col)
 {
 	const char *p = (const char *)sqlite3_column_text(q->stmt, col);
-	return (struct ss_str){ p ? p : "", p ? (size_t)sqlite3_column_bytes(q->stmt, col) : 0 };
+	struct ss_str s = { p ? p : "", p ? (size_t)sqlite3_column_bytes(q->stmt, col) : 0 };
+	q->db->too_much = q->db->too_much || s.n > q->db->bytes_left;
+	q->db->bytes_left -= q->db->too_much ? 0 : s.n;
+	return s;
 }
 
 void ss_own_end(struct ss_own_query *q)

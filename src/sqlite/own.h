@@ -2,7 +2,8 @@
  * own.h - a SQLite database that we write ourselves: one file, opened by its path, changed in transactions.
  *
  * A file that is something else, has other tables, or is of a newer version, is refused and left as it is. What is read from it is
- * limited like any other database (db.h): somebody else may have written it.
+ * limited like any other database (db.h): somebody else may have written it. The steps of a query and the bytes of its texts are
+ * limited by the length of the file, because pages of a damaged one can lead back to each other.
  */
 #ifndef SS_SQLITE_OWN_H
 #define SS_SQLITE_OWN_H
@@ -22,6 +23,9 @@ struct ss_own_kind {
 struct ss_own_db {
 	struct sqlite3 *sqlite;
 	const char *path;
+	uint64_t steps_left; /* of the query in work, in units of some thousands */
+	uint64_t bytes_left; /* of its texts */
+	bool too_much;	     /* more than such a file has */
 };
 
 /* `create`: make the file if there is none. Waits for another writer for some seconds. */
@@ -46,7 +50,7 @@ bool ss_own_next(struct ss_own_query *q, bool *row, struct ss_err *err);
 void ss_own_again(struct ss_own_query *q);
 int64_t ss_own_i64(const struct ss_own_query *q, int col);
 double ss_own_f64(const struct ss_own_query *q, int col);	  /* NULL: NAN */
-struct ss_str ss_own_text(const struct ss_own_query *q, int col); /* until the next row */
+struct ss_str ss_own_text(struct ss_own_query *q, int col);	  /* until the next row */
 void ss_own_end(struct ss_own_query *q);
 
 #endif

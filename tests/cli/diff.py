@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ import xml.etree.ElementTree as ET
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import runs
+import serving
 
 OPS = 'compute', 'exposed_communication', 'copies', 'input', 'output'
 
@@ -480,6 +482,44 @@ def cut_short(c, path, n):
     return to.name
 
 
+def lead_back(path, table):
+    """Lead the pages of a table back to each other: 500 times the same page below the root, and so on for five levels."""
+    with sqlite3.connect(path) as db:
+        root, = db.execute('SELECT rootpage FROM sqlite_schema WHERE name = ?', (table,)).fetchone()
+    db.close()
+    with open(path, 'rb') as f:
+        data = bytearray(f.read())
+    size = struct.unpack('>H', data[16:18])[0]
+    leaf = data[(root - 1) * size:root * size]
+    rows = leaf[0] == 10    # in an index, and so WITHOUT ROWID, cells have rows
+    pages = [leaf]
+    for _ in range(5):
+        child, cell = len(data) // size + len(pages), bytes([3, 2, 1, 0]) if rows else bytes([1])
+        cell = struct.pack('>I', child) + cell
+        page = bytearray(struct.pack('>BHHHBI', 2 if rows else 5, 0, 400, size - 400 * len(cell), 0, child))
+        page += b''.join(struct.pack('>H', size - (i + 1) * len(cell)) for i in range(400))
+        pages.append(page.ljust(size - 400 * len(cell), b'\0') + 400 * cell)
+    data[(root - 1) * size:root * size] = pages.pop()
+    data += b''.join(pages)
+    data[28:32] = struct.pack('>I', len(data) // size)
+    with open(path, 'wb') as f:
+        f.write(data)
+
+
+def served_history(c, name):
+    """More runs of large programs than SQLite sorts without a file; `serve` can make none."""
+    large = os.path.join(c.scratch, 'large.db')
+    shutil.copyfile(name, large)
+    with sqlite3.connect(large) as db:
+        for i in range(1000, 2000):
+            db.execute('INSERT INTO run VALUES(?, ?, ?, ?, 9, "TPU", 4, ?)', (i, f'{i:032}', f'/runs/{i}', i, 'jit_step ' + 400 * 'f32[16,16] '))
+            db.execute("INSERT INTO figure VALUES(?, 'step_time', 'us', ?, 1, 9)", (i, 100 + i % 7))
+    db.close()
+    with serving.Server(f'{c.binary} serve --logdir {{logdir}} --port {{port}} --history {large}', c.scratch) as server:
+        status, body = server.get('/api/track', {'metric': 'step_time'})
+        c.check('a large history is served', status == 200 and len(Answer(json.loads(body)).rows('figures')) == 1016, body[:300])
+
+
 def history(c):
     name = os.path.join(c.scratch, 'history.db')
     paths = []
@@ -564,6 +604,14 @@ def history(c):
     with sqlite3.connect(triggered) as db:
         db.execute('CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM figure; END')
     db.close()
+    code, _, err = c.run(['track', 'check', computed])
+    served_history(c, name)
+    for table in ('label', 'run'):
+        looped = os.path.join(c.scratch, f'{table}.db')
+        c.run(['track', 'add', looped, paths[0], '--label', 'branch=main'])
+        lead_back(looped, table)
+        code, _, err = c.run(['track', 'show', looped])
+        c.check(f'a history whose pages of {table} lead back to each other ends', code == 1 and 'longer than such a file' in err, (code, err))
     code, _, err = c.run(['track', 'check', computed])
     c.check('tables that are not ours', code == 2 and 'tables are not those' in err, err)
     for bad in (text, other, computed, triggered):
