@@ -224,7 +224,7 @@ const struct ss_tool ss_tool_modules = {
 		   "and device",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
-	.present = ss_host_is_torch,
+	.present = ss_host_names_torch_modules,
 	.run = run,
 	.conclude = conclude,
 };

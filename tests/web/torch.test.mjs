@@ -25,6 +25,9 @@ before(async () => {
 	logdir = mkdtempSync(join(tmpdir(), "stepscope-torch-"));
 	mkdirSync(join(logdir, "run"));
 	writeFileSync(join(logdir, "run", "toy.pt.trace.json"), JSON.stringify(trace));
+	mkdirSync(join(logdir, "plain"));
+	const operators = trace.traceEvents.filter((e) => e.cat === "cpu_op");
+	writeFileSync(join(logdir, "plain", "toy.pt.trace.json"), JSON.stringify({ ...trace, traceEvents: operators }));
 	server = await startProgram(logdir);
 	browser = await startBrowser();
 });
@@ -46,6 +49,14 @@ async function visit(query, work) {
 		await p.close();
 	}
 }
+
+test("modules are offered where the trace has some", { skip: !real && "needs the program" }, async () => {
+	const offered = async (run) =>
+		Object.fromEntries((await api(server.base, `api/tools?run=${run}`)).tools.map((t) => [t.name, t.available]));
+	const [some, none] = [await offered("run"), await offered("plain")];
+	assert.deepEqual([some.modules, none.modules], [true, false]);
+	assert.deepEqual([some.operators, none.operators], [true, true]);
+});
 
 test("a module below another is shown by its own name", { skip: !real && "needs the program" }, async () => {
 	const t = (await api(server.base, "api/tool/modules?run=run")).tables[0];

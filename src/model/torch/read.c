@@ -386,7 +386,7 @@ static bool take_python(struct reader *r)
 	}
 	if (!ss_vec_push(&r->running, ((struct running){ r->e.end_ns, frame })))
 		return false;
-	return !ss_str_take(&name, SS_STR("nn.Module: ")) || take_module(r, name);
+	return !ss_str_take(&name, SS_STR(SS_TORCH_MODULE)) || take_module(r, name);
 }
 
 static bool take_memory(struct reader *r)

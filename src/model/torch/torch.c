@@ -40,6 +40,15 @@ bool ss_host_is_torch(const struct ss_host *h)
 	return h->imported.any && has_schema(h);
 }
 
+bool ss_host_names_torch_modules(const struct ss_host *h)
+{
+	for (uint32_t i = 0; ss_host_is_torch(h) && i < h->nplanes; i++)
+		for (uint32_t k = 0; k < h->planes[i].x->nevent_meta; k++)
+			if (ss_str_starts(h->planes[i].x->event_meta[k].name, SS_STR(SS_TORCH_MODULE)))
+				return true;
+	return false;
+}
+
 bool ss_host_is_kineto(const struct ss_host *h)
 {
 	static const struct ss_str own[] = { SS_STR_INIT("External id"), SS_STR_INIT("Ev Idx"), SS_STR_INIT("Python id"),

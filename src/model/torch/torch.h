@@ -96,6 +96,8 @@ struct ss_torch_range {
 	bool operators;	/* recorded in the category of operators */
 };
 
+#define SS_TORCH_MODULE "nn.Module: " /* begins the name of a module's call */
+
 /* A call of an nn.Module. `path`: a text, "Outer_0/Inner_2". */
 struct ss_torch_module {
 	int64_t begin_ns, end_ns;
@@ -165,6 +167,8 @@ struct ss_torch {
 const struct ss_torch *ss_host_torch(struct ss_host *h, struct ss_err *err);
 /* May it be such a trace, or one of another profiler that is read as such? Looks at names only. */
 bool ss_host_is_torch(const struct ss_host *h);
+/* Likewise: are calls of nn.Modules among its events? */
+bool ss_host_names_torch_modules(const struct ss_host *h);
 /* Did torch.profiler write it, whose arguments it has? */
 bool ss_host_is_kineto(const struct ss_host *h);
 /* Are the operations that its kernels name no paths of name scopes: operators of PyTorch, ranges around launches? */

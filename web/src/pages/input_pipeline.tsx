@@ -85,7 +85,7 @@ function DeviceSide({ steps, cores, session }: { steps: TableData; cores: TableD
 	const core = (cores?.cols ?? []).slice(1).map((_, i) => String(cores?.data[i + 1]?.[1] ?? ""));
 	return (
 		<section class="card" aria-label="Device side">
-			<h2>2. Device side</h2>
+			<h2>Device side</h2>
 			<div class="split">
 				<div class="split-side">
 					<Statistics t={steps} prefix="steptime_ms" title="Step time as XProf counts" doc={XPROF_STEPS} />
@@ -210,7 +210,7 @@ function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: re
 	if (!ops || (ops.nrows === 0 && shares?.total === 0))
 		return (
 			<section class="card" aria-label="Host side">
-				<h2>3. Host side</h2>
+				<h2>Host side</h2>
 				<p class="empty">
 					No input operation was traced on the host, so the input time cannot be broken down. Input pipelines made with
 					tf.data are traced.
@@ -219,7 +219,7 @@ function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: re
 		);
 	return (
 		<section class="card" aria-label="Host side">
-			<h2>3. Host side</h2>
+			<h2>Host side</h2>
 			<div class="buckets">
 				<div class="bucket-bar" role="img" aria-label="Input time by category">
 					{parts
