@@ -97,48 +97,8 @@ struct ctx {
 	struct ss_table *t;
 	const struct ss_op_tree *tree;
 	const struct ss_env *env;
+	bool as_xprof;
 };
-
-static void set_bandwidth(const struct ctx *c, size_t util_col, size_t bytes_col, uint64_t bytes, uint64_t time_ps,
-			  double peak_gb_per_s)
-{
-	double gib_per_s = ss_giga_to_gibi(ss_ratio((double)bytes, (double)time_ps / 1000));
-	double util = ss_ratio(gib_per_s, ss_giga_to_gibi(peak_gb_per_s));
-	ss_set_f64(c->t, util_col, util < 1 ? util : 1);
-	ss_set_f64(c->t, bytes_col, time_ps ? (double)bytes : 0);
-}
-
-static void set_memory(const struct ctx *c, const struct ss_op_node *n)
-{
-	const uint64_t *mem = n->cost.mem;
-	const double *peak = c->env->peaks.bw_gb_per_s;
-	set_bandwidth(c, COL_HBM_UTIL, COL_HBM_BYTES, mem[SS_MEM_HBM_READ] + mem[SS_MEM_HBM_WRITE], n->time_ps,
-		      peak[SS_BW_HBM]);
-	set_bandwidth(c, COL_ONCHIP_READ_UTIL, COL_ONCHIP_READ_BYTES,
-		      mem[SS_MEM_CMEM_READ] + mem[SS_MEM_VMEM_READ] + mem[SS_MEM_OTHER_READ], n->time_ps,
-		      peak[SS_BW_SRAM_RD]);
-	set_bandwidth(c, COL_ONCHIP_WRITE_UTIL, COL_ONCHIP_WRITE_BYTES,
-		      mem[SS_MEM_CMEM_WRITE] + mem[SS_MEM_VMEM_WRITE] + mem[SS_MEM_OTHER_WRITE], n->time_ps,
-		      peak[SS_BW_SRAM_WR]);
-}
-
-static void set_metrics(const struct ctx *c, const struct ss_op_node *n)
-{
-	double time_ps = (double)n->time_ps, share = ss_ratio(time_ps, (double)c->tree->v[0].time_ps);
-	double rate = ss_ratio(n->cost.flops, time_ps / 1000);
-	if (n->normalized_ps)
-		rate *= time_ps / (double)n->normalized_ps;
-	double util = ss_ratio(rate, c->env->peaks.tflops * 1000);
-	ss_set_i64(c->t, COL_TIME_PS, (int64_t)n->time_ps);
-	ss_set_i64(c->t, COL_OCCURRENCES, (int64_t)n->occurrences);
-	ss_set_f64(c->t, COL_AVG_PS, ss_ratio(time_ps, (double)n->occurrences));
-	ss_set_f64(c->t, COL_FLOPS_UTIL, (util < 1 ? util : 1) * share);
-	ss_set_f64(c->t, COL_FLOPS_UTIL_UNCAPPED, util * share);
-	ss_set_f64(c->t, COL_MODEL_FLOPS, n->cost.model_flops);
-	ss_set_f64(c->t, COL_FLOPS, n->cost.flops);
-	ss_set_i64(c->t, COL_NORMALIZED_PS, (int64_t)n->normalized_ps);
-	set_memory(c, n);
-}
 
 /* Is anything known of the work that it does? Work that is not known is not zero. */
 static bool has_cost(const struct ss_op_node *n)
@@ -147,6 +107,50 @@ static bool has_cost(const struct ss_op_node *n)
 		if (n->cost.mem[i])
 			return true;
 	return n->cost.flops > 0;
+}
+
+/* XProf's clients are told 0 where the work or the peak is not known; others nothing. */
+static double use_of(const struct ctx *c, const struct ss_op_node *n, double use, double peak)
+{
+	return c->as_xprof || (peak > 0 && has_cost(n)) ? use : NAN;
+}
+
+static void set_bandwidth(const struct ctx *c, const struct ss_op_node *n, size_t util_col, size_t bytes_col, uint64_t bytes,
+			  double peak_gb_per_s)
+{
+	double gib_per_s = ss_giga_to_gibi(ss_ratio((double)bytes, (double)n->time_ps / 1000));
+	double util = ss_ratio(gib_per_s, ss_giga_to_gibi(peak_gb_per_s));
+	ss_set_f64(c->t, util_col, use_of(c, n, util < 1 ? util : 1, peak_gb_per_s));
+	ss_set_f64(c->t, bytes_col, n->time_ps ? (double)bytes : 0);
+}
+
+static void set_memory(const struct ctx *c, const struct ss_op_node *n)
+{
+	const uint64_t *mem = n->cost.mem;
+	const double *peak = c->env->peaks.bw_gb_per_s;
+	set_bandwidth(c, n, COL_HBM_UTIL, COL_HBM_BYTES, mem[SS_MEM_HBM_READ] + mem[SS_MEM_HBM_WRITE], peak[SS_BW_HBM]);
+	set_bandwidth(c, n, COL_ONCHIP_READ_UTIL, COL_ONCHIP_READ_BYTES,
+		      mem[SS_MEM_CMEM_READ] + mem[SS_MEM_VMEM_READ] + mem[SS_MEM_OTHER_READ], peak[SS_BW_SRAM_RD]);
+	set_bandwidth(c, n, COL_ONCHIP_WRITE_UTIL, COL_ONCHIP_WRITE_BYTES,
+		      mem[SS_MEM_CMEM_WRITE] + mem[SS_MEM_VMEM_WRITE] + mem[SS_MEM_OTHER_WRITE], peak[SS_BW_SRAM_WR]);
+}
+
+static void set_metrics(const struct ctx *c, const struct ss_op_node *n)
+{
+	double time_ps = (double)n->time_ps, share = ss_ratio(time_ps, (double)c->tree->v[0].time_ps);
+	double rate = ss_ratio(n->cost.flops, time_ps / 1000);
+	if (n->normalized_ps)
+		rate *= time_ps / (double)n->normalized_ps;
+	double peak = c->env->peaks.tflops * 1000, util = ss_ratio(rate, peak);
+	ss_set_i64(c->t, COL_TIME_PS, (int64_t)n->time_ps);
+	ss_set_i64(c->t, COL_OCCURRENCES, (int64_t)n->occurrences);
+	ss_set_f64(c->t, COL_AVG_PS, ss_ratio(time_ps, (double)n->occurrences));
+	ss_set_f64(c->t, COL_FLOPS_UTIL, use_of(c, n, (util < 1 ? util : 1) * share, peak));
+	ss_set_f64(c->t, COL_FLOPS_UTIL_UNCAPPED, use_of(c, n, util * share, peak));
+	ss_set_f64(c->t, COL_MODEL_FLOPS, n->cost.model_flops);
+	ss_set_f64(c->t, COL_FLOPS, n->cost.flops);
+	ss_set_i64(c->t, COL_NORMALIZED_PS, (int64_t)n->normalized_ps);
+	set_memory(c, n);
 }
 
 /*
@@ -280,7 +284,7 @@ static bool add_tree(const struct ss_request *q, struct ss_result *out, const st
 		return false;
 	struct ss_table *t = ss_result_table(out, names[by][idle], idle ? "With idle time" : "Without idle time",
 					     cols, SS_COUNT(cols));
-	struct ctx c = { t, &tree, env };
+	struct ctx c = { t, &tree, env, q->as_xprof };
 	bool ok = add_nodes(&c);
 	if (ok)
 		ss_table_prop_num(t, "largest_target", "Row of the op with the largest possible saving", SS_UNIT_NONE,

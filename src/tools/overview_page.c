@@ -433,7 +433,7 @@ static void drop(struct ss_table *t, const char *id)
  * XProf's clients get 0 for what was not measured. Others get nothing: shares of a whole are
  * unknown where all of them are 0.
  */
-static void drop_unknown(struct ss_table *t, bool tpu)
+static void drop_unknown(struct ss_table *t, enum ss_hardware hardware)
 {
 	static const char *const wholes[][2] = {
 		{ "host_tf_op_percent", "device_tf_op_percent" },
@@ -449,6 +449,10 @@ static void drop_unknown(struct ss_table *t, bool tpu)
 		"device_idle_time_percent", "host_idle_time_percent", "device_duty_cycle_percent",
 		"device_duty_cycle_high_confidence_percent",
 	};
+	/* Without a device nothing was placed on one: XProf counts what a compiled program ran on the CPU as that. */
+	static const char *const of_devices[] = { "host_tf_op_percent", "device_tf_op_percent", "device_op_time_eager_percent" };
+	for (size_t i = 0; hardware == SS_HW_CPU_ONLY && i < SS_COUNT(of_devices); i++)
+		drop(t, of_devices[i]);
 	for (size_t i = 0; i < SS_COUNT(wholes); i++)
 		if (is_zero(t, wholes[i][0]) && is_zero(t, wholes[i][1])) {
 			drop(t, wholes[i][0]);
@@ -456,7 +460,7 @@ static void drop_unknown(struct ss_table *t, bool tpu)
 		}
 	if (is_zero(t, "device_compute_16bit_percent"))
 		drop(t, "device_compute_32bit_percent");
-	for (size_t i = 0; !tpu && i < SS_COUNT(of_tpus); i++)
+	for (size_t i = 0; hardware != SS_HW_TPU && i < SS_COUNT(of_tpus); i++)
 		drop(t, of_tpus[i]);
 }
 
@@ -469,7 +473,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (!analysis(&r, duty, out))
 		return ss_fail_mem(err);
 	if (!q->as_xprof)
-		drop_unknown(ss_result_at(out, 0), r.env->hardware == SS_HW_TPU);
+		drop_unknown(ss_result_at(out, 0), r.env->hardware);
 	if (!ss_input_steps_table(&r, out))
 		return ss_fail_mem(err);
 	environment(r.env, out);

@@ -22,7 +22,7 @@ import { MemoryMap } from "./memory_map";
 import { csvAddress, type Session } from "./session";
 
 const SPACES: readonly [string, string][] = [
-	["0", "HBM"],
+	["0", "Main memory"],
 	["1", "VMEM"],
 	["2", "Sflag"],
 	["3", "CMEM"],
