@@ -1,6 +1,7 @@
 /*
- * aws_credentials.h - who asks S3, found as the AWS tools find it: the environment, a token of a web identity, the profile in
- * ~/.aws/credentials and ~/.aws/config, the container's and the machine's role. The first that there is.
+ * aws_credentials.h - who asks S3, found as the AWS tools find it: the environment, the role of a
+ * profile, a token of a web identity, a single sign-on, keys in ~/.aws/credentials, a program, keys
+ * in ~/.aws/config, the container's and the machine's role. The first that there is.
  */
 #ifndef SS_LOCATION_AWS_CREDENTIALS_H
 #define SS_LOCATION_AWS_CREDENTIALS_H
@@ -16,7 +17,8 @@ struct ss_aws {
 };
 
 /*
- * Texts in `arena`. None is no failure; that there are some which cannot be used is. `requests` grows by those that were made.
+ * Texts in `arena`. None is no failure; that there are some which cannot be used is. `requests`
+ * grows by those that were made.
  */
 bool ss_aws_find(struct ss_aws *a, struct ss_arena *arena, unsigned *requests, struct ss_err *err);
 

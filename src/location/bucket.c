@@ -121,9 +121,27 @@ long ss_patience_ms(const char *variable, long usual_ms)
 	return ss_str_to_u64(ss_str_from(getenv(variable)), &s) && s >= 1 && s <= 300 ? (long)s * 1000 : usual_ms;
 }
 
+/* "Z", "+01:00": seconds that its clocks are ahead. */
+static bool take_zone(struct ss_str s, int64_t *zone_s)
+{
+	uint64_t h = 0, m = 0;
+	*zone_s = 0;
+	if (ss_str_is(s, "Z") || ss_str_is(s, "UTC"))
+		return true;
+	bool west = ss_str_starts(s, SS_STR("-"));
+	if (!west && !ss_str_starts(s, SS_STR("+")))
+		return false;
+	s = ss_str_sub(s, 1, s.n);
+	if (!ss_str_take_u64(&s, &h) || !ss_str_take(&s, SS_STR(":")) || !ss_str_take_u64(&s, &m) || s.n || h > 23 || m > 59)
+		return false;
+	*zone_s = (west ? -60 : 60) * (int64_t)(h * 60 + m);
+	return true;
+}
+
 int64_t ss_utc_ns(struct ss_str s)
 {
 	uint64_t v[6], fraction = 0, unit = 1000000000;
+	int64_t zone_s = 0;
 	static const char *const marks[] = { "-", "-", "T", ":", ":", "" };
 	for (size_t i = 0; i < SS_COUNT(v); i++)
 		if (!ss_str_take_u64(&s, &v[i]) || !ss_str_take(&s, ss_str_from(marks[i])))
@@ -132,12 +150,11 @@ int64_t ss_utc_ns(struct ss_str s)
 		for (; s.n && s.p[0] >= '0' && s.p[0] <= '9'; s = ss_str_sub(s, 1, s.n))
 			if (unit > 1)
 				fraction += (uint64_t)(s.p[0] - '0') * (unit /= 10);
-	if (!(ss_str_is(s, "Z") || ss_str_is(s, "+00:00")) || v[0] < 1970 || v[0] > 2200 || v[1] < 1 || v[1] > 12 || v[2] < 1 ||
-		v[2] > 31 || v[3] > 23 ||
+	if (!take_zone(s, &zone_s) || v[0] < 1970 || v[0] > 2200 || v[1] < 1 || v[1] > 12 || v[2] < 1 || v[2] > 31 || v[3] > 23 ||
 	    v[4] > 59 || v[5] > 60)
 		return 0;
 	/* Days of the civil calendar, years from March. */
 	int64_t y = (int64_t)v[0] - (v[1] < 3), m = ((int64_t)v[1] + 9) % 12;
 	int64_t days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + (int64_t)v[2] - 719469;
-	return (((days * 24 + (int64_t)v[3]) * 60 + (int64_t)v[4]) * 60 + (int64_t)v[5]) * 1000000000 + (int64_t)fraction;
+	return (((days * 24 + (int64_t)v[3]) * 60 + (int64_t)v[4]) * 60 + (int64_t)v[5] - zone_s) * 1000000000 + (int64_t)fraction;
 }

@@ -67,7 +67,7 @@ struct ss_str ss_percent(struct ss_str s, bool path, struct ss_arena *arena);
 struct ss_str ss_small_file(const char *path, size_t most, struct ss_arena *arena);
 /* A number of seconds from the environment, up to 300, in ms; where none is set, `usual_ms`. */
 long ss_patience_ms(const char *variable, long usual_ms);
-/* "2026-11-23T13:27:00.123Z"; 0: it is no time. */
+/* "2026-11-23T13:27:00.123Z", "2026-11-23T14:27:00+01:00"; 0: it is no time. */
 int64_t ss_utc_ns(struct ss_str s);
 
 #endif

@@ -1,5 +1,5 @@
 /* s3.c - S3 and what speaks as it does: lists of its version 2, requests signed by libcurl (SigV4), or by nobody. */
-#include "location/aws_credentials.h"
+#include "location/aws_finding.h"
 #include "location/bucket.h"
 #include "rpc/download.h"
 #include "rpc/fetch.h"
@@ -87,18 +87,6 @@ static struct ss_str url_of(struct ss_bucket *b, struct ss_str key, struct ss_st
 
 /* ---- refusals ---- */
 
-/* The word that S3 has for it, or "" where it is none. */
-static void code_of(const struct ss_refusal *r, char *code, size_t bytes)
-{
-	struct ss_arena a = { 0 };
-	struct ss_str s = ss_xml_find(r->body, "Code", &a);
-	bool word = s.n > 0 && s.n < bytes;
-	for (size_t i = 0; word && i < s.n; i++)
-		word = (s.p[i] >= 'A' && s.p[i] <= 'Z') || (s.p[i] >= 'a' && s.p[i] <= 'z') || (s.p[i] >= '0' && s.p[i] <= '9');
-	snprintf(code, bytes, SS_FMT, (int)(word ? s.n : 0), s.n ? s.p : "");
-	ss_arena_release(&a);
-}
-
 static void take_region(struct s3 *s, const struct ss_refusal *r)
 {
 	struct ss_arena a = { 0 };
@@ -167,8 +155,8 @@ static bool explain(void *arg, const struct ss_refusal *r, struct ss_err *err)
 {
 	struct ss_bucket *b = arg;
 	struct s3 *s = b->own;
-	char code[60];
-	code_of(r, code, sizeof(code));
+	char code[SS_AWS_CODE_BYTES];
+	ss_aws_code_of(r->body, code);
 	pthread_mutex_lock(&b->lock);
 	if (r->status == 301 || r->status == 307 || r->status == 400 || r->status == 403)
 		take_region(s, r);

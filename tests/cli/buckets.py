@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ import profiles
 SAMPLE = os.path.join(profiles.ROOT, 'synth_tpu_3hosts')
 RUN = 'plugins/profile/run'
 KEY, SECRET, SESSION = 'AKIDEXAMPLE', 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY', 'FwoGZXIvYXdzEBYaDHqa0AP//tokenEXAMPLE=='
+BASE, SIGNED_ON = ('AKIDBASE', 'secret/of+the/base'), 'signed-on-token'    # who may assume the role, and the token of a single sign-on
 STAMP = 'Mon, 23 Nov 2026 10:00:00 GMT'
 
 
@@ -38,13 +40,13 @@ def sample():
 FILES = sample()
 
 
-def signature(secret, handler, words):
+def signature(secret, handler, words, body=b''):
     """What the signature has to be, by the definition of version 4."""
     credential, signed = words['Credential'].split('/'), words['SignedHeaders'].split(';')
     path, _, query = handler.path.partition('?')
     lines = [handler.command, path, '&'.join(sorted(query.split('&'))) if query else '']
     lines += [f'{name}:{" ".join(handler.headers.get(name, "").split())}' for name in signed] + ['', words['SignedHeaders']]
-    lines.append(handler.headers.get('x-amz-content-sha256', hashlib.sha256(b'').hexdigest()))
+    lines.append(handler.headers.get('x-amz-content-sha256', hashlib.sha256(body).hexdigest()))
     scope = '/'.join(credential[1:])
     text = '\n'.join(['AWS4-HMAC-SHA256', handler.headers['x-amz-date'], scope, hashlib.sha256('\n'.join(lines).encode()).hexdigest()])
     key = ('AWS4' + secret).encode()
@@ -192,14 +194,36 @@ class Roles(http.server.BaseHTTPRequestHandler):
         self.answer('TOKEN' if self.headers.get('X-aws-ec2-metadata-token-ttl-seconds') else '', 200)
 
     def do_POST(self):
-        body = urllib.parse.parse_qs(self.rfile.read(int(self.headers['Content-Length'])).decode())
-        if body.get('Action') != ['AssumeRoleWithWebIdentity'] or body.get('WebIdentityToken') != ['web/token+1']:
-            return self.answer('<Error/>', 403)
+        """The token service."""
+        text = self.rfile.read(int(self.headers['Content-Length']))
+        body, given = {k: v[0] for k, v in urllib.parse.parse_qs(text.decode()).items()}, self.headers.get('Authorization', '')
+        if body.get('Action') == 'AssumeRole':
+            words = dict(w.strip().split('=', 1) for w in given.partition(' ')[2].split(','))
+            want, credential = signature(BASE[1], self, words, text)
+            good = credential[0] == BASE[0] and credential[2:] == ['eu-west-1', 'sts', 'aws4_request'] and hmac.compare_digest(want, words['Signature'])
+            good &= not self.headers.get('x-amz-security-token') or 'x-amz-security-token' in words['SignedHeaders'].split(';')
+        else:
+            good = body.get('Action') == 'AssumeRoleWithWebIdentity' and body.get('WebIdentityToken') == 'web/token+1' and not given
+        if not good or body['RoleArn'].endswith('no'):
+            return self.answer('<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code></Error></ErrorResponse>', 403)
+        self.server.given += 1
+        self.server.roles.append((body['RoleArn'], body['RoleSessionName'], body.get('ExternalId'), body.get('DurationSeconds')))
+        end = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(time.time() + self.server.life))
         return self.answer(f'<R><Credentials><AccessKeyId>{KEY}</AccessKeyId><SecretAccessKey>{SECRET}</SecretAccessKey><SessionToken>{SESSION}</SessionToken>'
-                           '<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></R>')
+                           f'<Expiration>{end}</Expiration></Credentials></R>')
+
+    def sign_on(self):
+        q = dict(urllib.parse.parse_qsl(self.path.partition('?')[2]))
+        if self.headers.get('x-amz-sso_bearer_token') != SIGNED_ON:
+            return self.answer('{}', 401)
+        if q != {'role_name': 'Reader+x', 'account_id': '123'}:
+            return self.answer('{}', 403)
+        return self.answer(json.dumps({'roleCredentials': {'accessKeyId': KEY, 'secretAccessKey': SECRET, 'sessionToken': SESSION, 'expiration': int(time.time() + 3600) * 1000}}))
 
     def do_GET(self):
         machine = '/latest/meta-data/iam/security-credentials/'
+        if self.path.startswith('/federation/credentials?'):
+            return self.sign_on()
         if self.path == '/container':
             return self.answer(self.credentials(), 200 if self.headers.get('Authorization') == 'Bearer c' else 401)
         if self.headers.get('X-aws-ec2-metadata-token') != 'TOKEN':
@@ -214,6 +238,7 @@ class Server(http.server.ThreadingHTTPServer):
         super().__init__(('127.0.0.1', 0), handler)
         self.lock = threading.Lock()
         self.seen, self.session, self.page, self.given, self.regions = [], None, 1000, 0, {}
+        self.roles, self.life = [], 3600
         self.port = self.server_address[1]
         self.url = f'http://127.0.0.1:{self.port}'
         self.objects = {}
@@ -235,7 +260,7 @@ class Checks:
         self.env = {k: v for k, v in os.environ.items() if not k.startswith('AWS_')}
         self.env.update(HOME=self.home, STEPSCOPE_CACHE=self.cache, STEPSCOPE_FETCH_TIMEOUT_S='60', AWS_METADATA_SERVICE_TIMEOUT='60', AWS_ENDPOINT_URL=s.url, AWS_EC2_METADATA_DISABLED='true')
         self.keys = {'AWS_ACCESS_KEY_ID': KEY, 'AWS_SECRET_ACCESS_KEY': SECRET}
-        self.secrets = (SECRET, SESSION)
+        self.secrets = (SECRET, SESSION, BASE[1], SIGNED_ON, 'web/token+1')
 
     def check(self, what, good, shown=''):
         self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
@@ -370,12 +395,13 @@ def credentials(c, s, roles):
     s.session = SESSION
     c.case('a session', ['runs', 's3://logs/exp 1'], 0, 'objects', AWS_SESSION_TOKEN=SESSION)
     s.session = None
-    write('credentials', f'# c\n[default]\naws_access_key_id = wrong\naws_secret_access_key=x\n[ work ]\n aws_access_key_id = nested\naws_access_key_id={KEY}\n'
-                         f'aws_secret_access_key = {SECRET}\n[sso]\n')
-    write('config', '[default]\nregion = us-east-1\n[profile work]\nregion=us-east-1\ns3 =\n  region = nowhere\n[profile sso]\nsso_session = x\nregion = us-east-1\n')
+    write('credentials', f'# c\n[default]\naws_access_key_id = wrong\naws_secret_access_key=x\n[ work ]\naws_access_key_id={KEY}\n'
+                         f'aws_secret_access_key = {SECRET}\n')
+    write('config', '[default]\nregion = us-east-1\n[profile work]\nregion=us-east-1\ns3 =\n  region = nowhere\n[profile login]\nlogin_session = x\nregion = us-east-1\n')
     c.case('the default profile', ['runs', 's3://logs/exp 1'], 1, "the credentials of the profile 'default' are not known", keys={})
     c.case('a profile', ['runs', 's3://logs/exp 1'], 0, 'objects', keys={}, AWS_PROFILE='work')
-    c.case('one that others have to fetch', ['runs', 's3://logs/exp 1'], 1, 'aws configure export-credentials --profile sso', keys={}, AWS_PROFILE='sso')
+    c.case('one that others have to fetch', ['runs', 's3://logs/exp 1'], 1, 'aws configure export-credentials --profile login', keys={}, AWS_PROFILE='login')
+    c.case('one that there is not', ['runs', 's3://logs/exp 1'], 1, "the profile 'nowhere' is in no file of the AWS tools", AWS_PROFILE='nowhere')
     moved = write('elsewhere', f'[work]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\naws_session_token = {SESSION}\n')
     s.session = SESSION
     c.case('a file elsewhere', ['runs', 's3://logs/exp 1'], 0, 'objects', keys={}, AWS_PROFILE='work', AWS_SHARED_CREDENTIALS_FILE=moved)
@@ -393,6 +419,172 @@ def credentials(c, s, roles):
     s.session, s.regions = None, {}
     c.check('no credential is written down', not any(x.encode() in open(os.path.join(d, n), 'rb').read() for d, _, names in os.walk(c.cache) for n in names
                                                      for x in (SECRET, SESSION)))
+
+
+def sources(c, s, roles):
+    """Profiles whose credentials others give: roles, a single sign-on, programs."""
+    home = os.path.join(c.home, '.aws')
+    os.makedirs(os.path.join(home, 'sso', 'cache'))
+
+    def write(name, text):
+        with open(os.path.join(home, name), 'w') as f:
+            f.write(text)
+
+    def ask(what, profile, status, said, **env):
+        c.case(what, ['runs', 's3://logs/exp 1'], status, said, keys={}, **{'AWS_ENDPOINT_URL_STS': roles.url, 'AWS_ENDPOINT_URL_SSO': roles.url, 'AWS_PROFILE': profile, **env})
+
+    def program(name, text):
+        path = os.path.join(c.scratch, name)
+        with open(path, 'w') as f:
+            f.write(f'#!{sys.executable}\n{text}\n')
+        os.chmod(path, 0o755)
+        return shlex.quote(path)
+    given = {'Version': 1, 'AccessKeyId': KEY, 'SecretAccessKey': SECRET, 'SessionToken': SESSION, 'Expiration': '2199-01-01T00:00:00Z'}
+    good = program('gives "it"', f'import sys\nassert sys.argv[1:] == ["a b", "$HOME", "c\\\\d"] and not sys.stdin.read()\nprint({json.dumps(json.dumps(given))})')
+    prints = {k: program(k, f'print({json.dumps(v)})') for k, v in {
+        'expired': json.dumps({**given, 'Expiration': '2020-01-01T00:00:00Z'}), 'version': json.dumps({**given, 'Version': 2}), 'empty': json.dumps({'Version': 1}), 'text': 'no JSON',
+        'long': json.dumps({**given, 'more': 'x' * 70000})}.items()}
+    write('credentials', f'[base]\naws_access_key_id = {BASE[0]}\naws_secret_access_key = {BASE[1]}\naws_session_token = s/1+\n')
+    write('config', f"""[profile base]
+region = eu-west-1
+[profile role]
+region = eu-west-1
+role_arn = arn:aws:iam::1:role/r+x
+source_profile = base
+external_id = e&1
+role_session_name = me@here
+duration_seconds = 900
+[profile "plain role"]
+    region: eu-west-1
+    role_arn = arn:aws:iam::1:role/p
+    credential_source = EcsContainer
+[profile refused]
+region = eu-west-1
+role_arn = arn:aws:iam::1:role/no
+source_profile = base
+[profile mfa]
+role_arn = r
+source_profile = base
+mfa_serial = m
+[profile both]
+role_arn = r
+source_profile = base
+credential_source = Environment
+[profile neither]
+role_arn = r
+[profile source]
+role_arn = r
+credential_source = Nothing
+[profile absent]
+role_arn = r
+source_profile = none
+[profile ring]
+role_arn = r
+source_profile = ring2
+[profile ring2]
+role_arn = r
+source_profile = ring
+[profile keyless]
+region = eu-west-1
+[profile of keyless]
+[profile 'of keyless']
+role_arn = r
+source_profile = keyless
+[profile web]
+role_arn = arn:aws:iam::1:role/w
+web_identity_token_file = {c.scratch}/token
+[profile roleless]
+web_identity_token_file = {c.scratch}/token
+[profile sso]
+sso_session = mine
+sso_account_id = 123
+sso_role_name = Reader+x
+[sso-session mine]
+sso_start_url = https://x.awsapps.com/start
+sso_region = eu-west-1
+[profile old]
+sso_start_url = https://y.awsapps.com/start
+sso_region = eu-west-1
+sso_account_id = 123
+sso_role_name = Reader+x
+[profile other]
+sso_session = mine
+sso_account_id = 123
+sso_role_name = Writer
+[profile half]
+sso_session = mine
+sso_role_name = Writer
+[profile nosession]
+sso_session = none
+sso_role_name = Writer
+[profile process]
+credential_process = {good} 'a b' "$HOME"
+  c\\\\d
+[profile failing]
+credential_process = {program('failing', 'import sys; sys.stderr.write("log in first"); sys.exit(3)')} --password=x
+[profile sleeping]
+credential_process = {program('sleeping', 'import time; time.sleep(600)')}
+[profile nobody]
+credential_process = /none/at/all
+[profile quote]
+credential_process = a 'b
+[profile services]
+services = local
+role_arn = arn:aws:iam::1:role/w
+web_identity_token_file = {c.scratch}/token
+[services local]
+s3 =
+  endpoint_url = {s.url}
+sts =
+  # where roles are
+  endpoint_url = {roles.url}/
+""" + ''.join(f'[profile {k}]\ncredential_process = {v}\n' for k, v in prints.items()))
+
+    def token(of, **more):
+        text = json.dumps({'accessToken': SIGNED_ON, 'expiresAt': '2199-01-01T00:00:00Z', **more})
+        write(f'sso/cache/{hashlib.sha1(of.encode()).hexdigest()}.json', text)
+    s.session = SESSION
+    ask('a role', 'role', 0, 'objects')
+    c.check('a role as the profile has it', roles.roles[-1:] == [('arn:aws:iam::1:role/r+x', 'me@here', 'e&1', '900')], roles.roles)
+    ask('a role that is refused', 'refused', 1, r"refuses the role 'arn:aws:iam::1:role/no' to the credentials of the profile 'base': AccessDenied, status 403")
+    for profile, said in {'mfa': r'second factor.*export-credentials --profile mfa', 'both': 'both source_profile and credential_source', 'neither': 'neither source_profile nor', 'source': 'is none of Environment',
+                          'absent': 'is in no file', 'ring': 'from itself', 'of keyless': "the profile 'keyless', the source_profile of 'of keyless', has no credentials"}.items():
+        ask(profile, profile, 1, said)
+    ask('a role for a container', 'plain role', 1, 'takes its credentials from credential_source = EcsContainer, which has none')
+    ask('a web identity of a profile', 'web', 0, 'objects')
+    c.check('its session has a name', roles.roles[-1:] == [('arn:aws:iam::1:role/w', 'stepscope', None, None)], roles.roles)
+    ask('a web identity without a role', 'roleless', 1, 'no role for it')
+    ask('servers of a profile', 'services', 0, 'objects', AWS_ENDPOINT_URL_STS='', AWS_ENDPOINT_URL='')
+    roles.life = -10
+    ask('a role that is over', 'web', 1, 'have expired')
+    roles.life, before = 60, roles.given
+    ask('a role that is over soon', 'web', 0, 'objects')
+    c.check('is assumed again', roles.given > before + 1, roles.given - before)
+    roles.life = 3600
+    ask('a single sign-on before it', 'sso', 1, "has no token: run 'aws sso login --profile sso'")
+    token('mine', expiresAt='2020-01-01T00:00:00Z')
+    ask('a single sign-on that has expired', 'sso', 1, "has expired: run 'aws sso login --profile sso'")
+    token('mine', accessToken='x')
+    ask('a single sign-on that is over', 'sso', 1, "is over: run 'aws sso login --profile sso'")
+    token('mine', accessToken='x\r\nY: z')
+    ask('a token that is none', 'sso', 1, 'has no token')
+    token('mine')
+    token('https://y.awsapps.com/start', expiresAt='2199-01-01T00:00:00UTC')
+    ask('a single sign-on', 'sso', 0, 'objects')
+    ask('one of the old form', 'old', 0, 'objects')
+    ask('another role of it', 'other', 1, r'gives no credentials for the profile .other. \(status 403\)')
+    ask('half of one', 'half', 1, 'without sso_account_id')
+    ask('one of no session', 'nosession', 1, "names the sso-session 'none', which is not")
+    ask('a program', 'process', 0, 'objects')
+    for profile, said in {'expired': 'have expired', 'version': 'prints no credentials', 'empty': 'holds none', 'text': 'prints no credentials', 'long': 'prints more than 64 KiB',
+                          'nobody': "cannot run '/none/at/all'", 'quote': 'is not closed'}.items():
+        ask(f'a program, {profile}', profile, 1, said)
+    done = c.run('runs', 's3://logs/exp 1', keys={}, AWS_PROFILE='failing')
+    c.check('a program that fails', done.returncode == 1 and b'log in first' in done.stderr and b'(status 3)' in done.stderr and b'password' not in done.stderr, done.stderr)
+    ask('a program that does not end', 'sleeping', 1, r'was ended after 1 s \(STEPSCOPE_FETCH_TIMEOUT_S\)', STEPSCOPE_FETCH_TIMEOUT_S='1')
+    ask('keys before it', 'process', 1, 'are not known there', AWS_ACCESS_KEY_ID='x', AWS_SECRET_ACCESS_KEY='y')
+    s.session = None
+    shutil.rmtree(home)
 
 
 def served(c, s):
@@ -434,6 +626,7 @@ def main():
         faults(c, s)
         regions(c, s)
         credentials(c, s, roles)
+        sources(c, s, roles)
         served(c, s)
         c.check('a server that was not to be asked was not', not other.seen, other.seen)
     finally:

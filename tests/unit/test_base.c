@@ -3,6 +3,7 @@
 
 #include "base/fingerprint.h"
 #include "base/safe.h"
+#include "base/sha1.h"
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/hold.h"
@@ -153,6 +154,31 @@ static void str_hashes_by_content(void **state)
 }
 
 /* --- html ------------------------------------------------------------------------------------- */
+
+/* Examples of FIPS 180, and lengths around a block. */
+static void sha1_is_that_of_others(void **state)
+{
+	static const struct {
+		struct ss_str text;
+		const char *hex;
+	} cases[] = { { SS_STR_INIT(""), "da39a3ee5e6b4b0d3255bfef95601890afd80709" },
+		      { SS_STR_INIT("abc"), "a9993e364706816aba3e25717850c26c9cd0d89d" },
+		      { SS_STR_INIT("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+			"84983e441c3bd26ebaae4aa1f95129e5e54670f1" } };
+	char hex[SS_SHA1_HEX_BYTES], a[1000];
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(cases); i++) {
+		ss_sha1_hex(cases[i].text, hex);
+		assert_string_equal(hex, cases[i].hex);
+	}
+	memset(a, 'a', sizeof(a));
+	ss_sha1_hex((struct ss_str){ a, 64 }, hex);
+	assert_string_equal(hex, "0098ba824b5c16427bd7a1122a5a442a25ec644d");
+	ss_sha1_hex((struct ss_str){ a, 55 }, hex);
+	assert_string_equal(hex, "c1c8bbdc22796e28c0e15163d20899b65621d65a");
+	ss_sha1_hex((struct ss_str){ a, 1000 }, hex);
+	assert_string_equal(hex, "291e9a6c66994949b57ba5e650361e98fc36b1ba");
+}
 
 static void html_escapes_what_it_reads(void **state)
 {
@@ -713,6 +739,7 @@ int main(void)
 		cmocka_unit_test(str_reads_integers),
 		cmocka_unit_test(str_reads_floats),
 		cmocka_unit_test(str_hashes_by_content),
+		cmocka_unit_test(sha1_is_that_of_others),
 		cmocka_unit_test(html_escapes_what_it_reads),
 		cmocka_unit_test(html_becomes_text),
 		cmocka_unit_test(err_names_a_path_as_the_user_does),

@@ -64,7 +64,12 @@ static void reads_times(void **state)
 	assert_int_equal(ss_utc_ns(SS_STR("1970-01-02T00:00:01Z")), 86401 * INT64_C(1000000000));
 	assert_int_equal(ss_utc_ns(SS_STR("2026-11-23T10:00:00.25Z")), INT64_C(1795428000250000000));
 	assert_int_equal(ss_utc_ns(SS_STR("2026-11-23T10:00:00+00:00")), INT64_C(1795428000000000000));
-	static const char *const none[] = { "", "2026-11-23", "2026-13-01T00:00:00Z", "2026-11-23T10:00:00", "1960-01-01T00:00:00Z",
+	assert_int_equal(ss_utc_ns(SS_STR("2026-11-23T11:30:00+01:30")), INT64_C(1795428000000000000));
+	assert_int_equal(ss_utc_ns(SS_STR("2026-11-23T04:30:00-05:30")), INT64_C(1795428000000000000));
+	assert_int_equal(ss_utc_ns(SS_STR("2026-11-23T10:00:00UTC")), INT64_C(1795428000000000000));
+	static const char *const none[] = { "", "2026-11-23", "2026-11-23T10:00:00+1", "2026-11-23T10:00:00+24:00",
+					    "2026-11-23T10:00:00 01:00",
+					    "2026-13-01T00:00:00Z", "2026-11-23T10:00:00", "1960-01-01T00:00:00Z",
 					    "99999999999999999999-01-01T00:00:00Z" };
 	for (size_t i = 0; i < SS_COUNT(none); i++)
 		assert_int_equal(ss_utc_ns(ss_str_from(none[i])), 0);

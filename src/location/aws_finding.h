@@ -1,0 +1,63 @@
+/*
+ * aws_finding.h - the search for credentials of AWS, for the files that know one source each:
+ * aws_sts.c (roles), aws_sso.c, aws_process.c, aws_machine.c. Each leaves the keys in `a`; that
+ * there are none for it is no failure.
+ */
+#ifndef SS_LOCATION_AWS_FINDING_H
+#define SS_LOCATION_AWS_FINDING_H
+
+#include "location/aws_config.h"
+#include "location/aws_credentials.h"
+#include "rpc/fetch.h"
+
+#define SS_AWS_TOKEN_BYTES ((size_t)65536)
+#define SS_AWS_CODE_BYTES 64
+
+struct ss_aws_finding {
+	struct ss_aws *a;
+	struct ss_arena *arena;
+	unsigned *requests;
+	struct ss_err *err;
+	struct ss_aws_config config;
+	const char *profile;		/* AWS_PROFILE */
+};
+
+struct ss_aws_given {
+	struct ss_str key, secret, session;
+	int64_t expires_ns;
+};
+
+/* A variable of the environment; "": it is not set, or empty. */
+struct ss_str ss_aws_variable(const char *name);
+/*
+ * What was given is what is used, unless it is incomplete or has expired. `from` is "of the role
+ * ...".
+ */
+bool ss_aws_take(struct ss_aws_finding *f, const struct ss_aws_given *g, struct ss_str from);
+/*
+ * Where a service other than S3 is asked: AWS_ENDPOINT_URL_<upper>, AWS_ENDPOINT_URL, the profile's
+ * setting, else `usual`. p is NULL after a failure.
+ */
+struct ss_str ss_aws_endpoint(struct ss_aws_finding *f, const char *upper, const char *lower, struct ss_str usual);
+/* The word that an answer of AWS in XML has for a refusal, or "". */
+void ss_aws_code_of(struct ss_str body, char code[SS_AWS_CODE_BYTES]);
+
+struct ss_aws_role {
+	struct ss_str arn;
+	struct ss_str session;		/* its name; "": stepscope */
+	struct ss_str external_id;	/* "": none */
+	struct ss_str duration_s;	/* "": as the role has it */
+};
+/* Credentials of the role, for those in f->a. */
+bool ss_aws_assume_role(struct ss_aws_finding *f, const struct ss_aws_role *role);
+/* The same for a token in a file, which others made. */
+bool ss_aws_web_identity(struct ss_aws_finding *f, const struct ss_aws_role *role, struct ss_str token_file);
+/* By the token that 'aws sso login' left, for a profile with a single sign-on. */
+bool ss_aws_sso(struct ss_aws_finding *f, const char *profile);
+/* What the program of the profile prints. */
+bool ss_aws_process(struct ss_aws_finding *f, const char *profile, struct ss_str command);
+/* The role of a container, and of a machine. */
+bool ss_aws_of_container(struct ss_aws_finding *f);
+bool ss_aws_of_machine(struct ss_aws_finding *f);
+
+#endif
