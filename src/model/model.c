@@ -65,7 +65,8 @@ void ss_model_release(struct ss_model *m)
 	for (size_t i = 0; m->known && i < m->nhosts; i++)
 		ss_arena_release(&m->known[i].arena);
 	free(m->known);
-	free(m->opener.skeletons);
+	if (m->opener.close)
+		m->opener.close(&m->opener);
 	pthread_mutex_destroy(&m->lock);
 	pthread_mutex_destroy(&m->gathering);
 	free(m->hosts);

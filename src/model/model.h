@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 struct ss_host;
+struct ss_outlines;
 
 /* Combined over hosts; see the header of the same name. */
 enum ss_model_part {
@@ -33,9 +34,13 @@ enum ss_model_part {
 /* Where the hosts of a visited model come from if not from their files: reduced/part.h. */
 struct ss_host_opener {
 	/* Host i of those that the model was made of; `why` as in ss_host_open_among. NULL: the files are opened. */
-	bool (*open)(const void *arg, size_t i, const char *path, struct ss_host *h, struct ss_err *why, struct ss_err *err);
+	bool (*open)(const struct ss_host_opener *o, size_t i, const char *path, struct ss_host *h, struct ss_err *why,
+		     struct ss_err *err);
 	const void *arg;
-	struct ss_str *skeletons; /* of all of them: cluster/skeleton.h; freed with the model */
+	/* With the model; NULL where there is none. */
+	void (*close)(struct ss_host_opener *o);
+	struct ss_str *skeletons; /* of all of them: cluster/skeleton.h */
+	struct ss_outlines *outlines; /* the same: cluster/outline.h */
 };
 
 struct ss_model {

@@ -116,7 +116,7 @@ static bool open_host(const struct ss_model *m, struct ss_host *h, const struct 
 		      struct ss_err *err)
 {
 	if (m->opener.open)
-		return m->opener.open(m->opener.arg, (size_t)(known - m->known), known->x.path.p, h, why, err);
+		return m->opener.open(&m->opener, (size_t)(known - m->known), known->x.path.p, h, why, err);
 	return ss_host_open_among(h, known->source.top, known->x.path.p, why, err);
 }
 

@@ -263,7 +263,7 @@ static struct ss_cluster *cluster_of(struct made *hosts, size_t n)
 	struct ss_err err = { 0 };
 	for (size_t i = 0; i < n; i++)
 		packed[i] = ss_buf_get(&hosts[i].packed);
-	struct ss_cluster *c = ss_cluster_of(packed, n, &err);
+	struct ss_cluster *c = ss_cluster_of(packed, n, NULL, &err);
 	if (!c)
 		fail_msg("%s", err.text);
 	return c;

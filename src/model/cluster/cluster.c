@@ -161,6 +161,15 @@ bool ss_cluster_unpack(const struct ss_cluster *c, uint32_t part, struct ss_skel
 	return true;
 }
 
+bool ss_cluster_outline(const struct ss_cluster *c, uint32_t part, struct ss_outline *o, struct ss_err *err)
+{
+	const struct ss_cluster_part *p = &c->parts[part];
+	if (!ss_outline_open(c->outlines, p->number, p->packed, o, err))
+		return false;
+	to_common_clock(c, p, &o->s);
+	return true;
+}
+
 static const struct ss_skeleton *open_part(struct ss_cluster *c, uint32_t part, uint64_t bytes, struct ss_err *err)
 {
 	struct ss_cluster_part *p = &c->parts[part];
@@ -219,23 +228,26 @@ void ss_cluster_free(struct ss_cluster *c)
 	ss_vec_free(&c->notes);
 	ss_strmap_free(&c->names);
 	ss_arena_release(&c->arena);
+	ss_outlines_free(c->own_outlines);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 
-struct ss_cluster *ss_cluster_of(const struct ss_str *packed, size_t n, struct ss_err *err)
+struct ss_cluster *ss_cluster_of(const struct ss_str *packed, size_t n, struct ss_outlines *outlines, struct ss_err *err)
 {
 	struct ss_cluster *c = calloc(1, sizeof(*c));
 	if (c)
 		pthread_mutex_init(&c->lock, NULL);
-	bool ok = c && n < UINT32_MAX && (c->parts = calloc(n + 1, sizeof(*c->parts)));
+	bool ok = c && n < UINT32_MAX && (c->parts = calloc(n + 1, sizeof(*c->parts))) &&
+		  (outlines || (c->own_outlines = ss_outlines_new(n)));
 	if (!ok) {
 		ss_cluster_free(c);
 		ss_fail_mem(err);
 		return NULL;
 	}
+	c->outlines = outlines ? outlines : c->own_outlines;
 	for (; c->nparts < n; c->nparts++)
-		c->parts[c->nparts].packed = packed[c->nparts];
+		c->parts[c->nparts] = (struct ss_cluster_part){ .packed = packed[c->nparts], .number = c->nparts };
 	ok = ss_cluster_unite(c, err) &&
 	     ((ss_cluster_place(c) && ss_cluster_join(c) && ss_cluster_align(c) && ss_cluster_time_collectives(c) &&
 	       ss_cluster_find_strangers(c)) ||
@@ -312,7 +324,7 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 static bool end(void *data, struct ss_err *err)
 {
 	struct gathered *g = data;
-	g->cluster = ss_cluster_of(g->packed.v, g->packed.n, err);
+	g->cluster = ss_cluster_of(g->packed.v, g->packed.n, NULL, err);
 	return g->cluster;
 }
 
@@ -333,7 +345,7 @@ static void *unvisited(struct ss_model *m, struct ss_err *err)
 		ss_fail_mem(err);
 		return NULL;
 	}
-	g->cluster = ss_cluster_of(m->opener.skeletons, m->nhosts, err);
+	g->cluster = ss_cluster_of(m->opener.skeletons, m->nhosts, m->opener.outlines, err);
 	if (g->cluster)
 		return g;
 	release(g);

@@ -14,6 +14,7 @@
 
 #include "base/map.h"
 #include "model/cluster/members.h"
+#include "model/cluster/outline.h"
 #include "model/cluster/skeleton.h"
 #include "model/model.h"
 
@@ -121,6 +122,7 @@ struct ss_cluster_step {
 /* One file's skeleton, packed, and what it says of itself. */
 struct ss_cluster_part {
 	struct ss_str packed;
+	size_t number;		/* of its outline */
 	struct ss_str file, hostname, run, note;
 	enum ss_skel_state state;
 	bool is_rank;
@@ -141,6 +143,7 @@ struct ss_cluster_note {
 struct ss_cluster {
 	struct ss_cluster_part *parts;
 	uint32_t nparts;
+	struct ss_outlines *outlines, *own_outlines; /* the latter are freed with it */
 	SS_VEC(struct ss_cluster_host) hosts;	/* in natural order of names, missing ones among them */
 	SS_VEC(struct ss_cluster_device) devices; /* by host, then ordinal */
 	SS_VEC(struct ss_cluster_op) ops;
@@ -170,8 +173,8 @@ struct ss_cluster {
 const struct ss_buf *ss_host_skeleton(struct ss_host *h, struct ss_err *err);
 /* Skeletons of all hosts, joined and aligned. NULL on failure. */
 struct ss_cluster *ss_model_cluster(struct ss_model *m, struct ss_err *err);
-/* The same of packed skeletons, which must outlive it. */
-struct ss_cluster *ss_cluster_of(const struct ss_str *packed, size_t n, struct ss_err *err);
+/* The same of packed skeletons and their outlines, which must outlive it; NULL: outlines of its own. */
+struct ss_cluster *ss_cluster_of(const struct ss_str *packed, size_t n, struct ss_outlines *outlines, struct ss_err *err);
 void ss_cluster_free(struct ss_cluster *c);
 
 /* Unpacked parts come and go: who looks at them holds the lock. */
@@ -196,6 +199,8 @@ const struct ss_skeleton *ss_cluster_part_once(struct ss_cluster *c, uint32_t pa
 void ss_cluster_rest(struct ss_cluster *c);
 /* One of the caller's own, without the lock; ss_skeleton_free lets it go. */
 bool ss_cluster_unpack(const struct ss_cluster *c, uint32_t part, struct ss_skeleton *s, struct ss_err *err);
+/* Its outline, the same way; ss_outline_close lets it go. */
+bool ss_cluster_outline(const struct ss_cluster *c, uint32_t part, struct ss_outline *o, struct ss_err *err);
 static inline const struct ss_skel_device *ss_cluster_device(const struct ss_skeleton *s, const struct ss_cluster_device *d)
 {
 	return &s->devices.v[d->index];

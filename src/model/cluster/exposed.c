@@ -342,7 +342,7 @@ static void release_dividing(struct dividing *d)
 
 /* ---- pieces: devices of one part, side by side with others ---- */
 
-#define PIECES 4 /* at a time: what is held of each is its unpacked part */
+#define PIECES 16 /* at a time: what is held of each is its outline, and its sums */
 
 struct piece {
 	struct ss_cluster *c;
@@ -353,9 +353,9 @@ struct piece {
 static bool divide_piece(void *arg, size_t index, struct ss_err *err)
 {
 	struct piece *p = &((struct piece *)arg)[index];
-	struct ss_skeleton s;
-	struct dividing d = { .c = p->c, .x = &p->x, .s = &s };
-	if (!ss_cluster_unpack(p->c, p->c->devices.v[p->first].part, &s, err))
+	struct ss_outline o;
+	struct dividing d = { .c = p->c, .x = &p->x, .s = &o.s };
+	if (!ss_cluster_outline(p->c, p->c->devices.v[p->first].part, &o, err))
 		return false;
 	bool ok = (p->x.ops = calloc(p->c->ops.n + 1, sizeof(*p->x.ops))) &&
 		  (p->x.first = calloc((size_t)p->n + 1, sizeof(*p->x.first)));
@@ -365,7 +365,7 @@ static bool divide_piece(void *arg, size_t index, struct ss_err *err)
 		ok = divide_device(&d, p->first + i);
 	}
 	release_dividing(&d);
-	ss_skeleton_free(&s);
+	ss_outline_close(&o);
 	return ok || ss_fail_mem(err);
 }
 

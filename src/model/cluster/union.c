@@ -14,6 +14,8 @@ struct uniting {
 	struct ss_strmap op_texts, keys, likes, group_texts;
 	struct ss_buf text;
 	struct ss_arena scratch;
+	struct ss_str ops_of;	/* texts of the operations of the part before, and their numbers */
+	uint32_t *ops;
 };
 
 /* A text of a skeleton that goes away again, kept once. */
@@ -143,59 +145,77 @@ static bool add_device(struct uniting *u, uint32_t part, uint32_t index, const s
 	return true;
 }
 
-static bool add_part(struct uniting *u, uint32_t i, const struct ss_skeleton *from, struct ss_err *err)
+/* Collectives of a part; most have those of the one before. */
+static bool add_ops(struct uniting *u, const struct ss_outline *from)
+{
+	const struct ss_skeleton *s = &from->s;
+	bool ok = true;
+	if (u->ops && u->ops_of.p == from->ops.p && u->ops_of.n == from->ops.n)
+		return true;
+	free(u->ops);
+	u->ops_of = from->ops;
+	u->ops = calloc(s->ops.n + 1, sizeof(*u->ops));
+	for (size_t k = 0; u->ops && ok && k < s->ops.n; k++)
+		if (s->ops.v[k].cls == SS_SPAN_COLLECTIVE)
+			ok = (u->ops[k] = add_op(u, &s->ops.v[k])) != SS_NONE;
+	return u->ops && ok;
+}
+
+static bool add_part(struct uniting *u, uint32_t i, const struct ss_outline *from, struct ss_err *err)
 {
 	struct ss_cluster *c = u->c;
 	struct ss_cluster_part *p = &c->parts[i];
-	const struct ss_skeleton s = *from;
+	const struct ss_skeleton s = from->s;
 	p->state = s.state;
 	p->is_rank = s.is_rank;
 	p->start_unix_ns = s.start_unix_ns;
 	p->world = s.world;
 	p->first_device = (uint32_t)c->devices.n;
 	p->ndevices = (uint32_t)s.devices.n;
-	uint32_t *ops = calloc(s.ops.n + 1, sizeof(*ops));
-	bool ok = ops && keep(c, s.host, &p->file) && keep(c, s.hostname, &p->hostname) && keep(c, s.run, &p->run) &&
-		  keep(c, s.note, &p->note);
-	for (size_t k = 0; ok && k < s.ops.n; k++)
-		if (s.ops.v[k].cls == SS_SPAN_COLLECTIVE)
-			ok = (ops[k] = add_op(u, &s.ops.v[k])) != SS_NONE;
+	bool ok = keep(c, s.host, &p->file) && keep(c, s.hostname, &p->hostname) && keep(c, s.run, &p->run) &&
+		  keep(c, s.note, &p->note) && add_ops(u, from);
 	/* Members are of collectives, whatever damaged bytes say. */
 	for (size_t k = 0; ok && k < s.devices.n; k++)
 		for (size_t n = 0; n < s.devices.v[k].comms.n; n++)
 			if (s.ops.v[s.devices.v[k].comms.v[n].op].cls != SS_SPAN_COLLECTIVE)
 				ok = ss_fail(err, SS_EFORMAT, "the skeleton of host '" SS_FMT "' is damaged", SS_ARG(s.host));
 	for (uint32_t k = 0; ok && k < s.devices.n; k++)
-		ok = add_device(u, i, k, &s.devices.v[k], ops);
-	free(ops);
+		ok = add_device(u, i, k, &s.devices.v[k], u->ops);
 	return ok || ss_fail_mem(err);
 }
 
-/* ---- unpacking, side by side ---- */
+/* ---- outlines, side by side ---- */
 
-#define UNPACKED 2 /* at a time */
+#define OPENED 64			 /* at a time, at most */
+#define OPENED_BYTES ((size_t)1 << 20) /* the same, of packed skeletons */
 
-struct unpacked {
+struct opened {
+	struct ss_cluster *c;
 	const struct ss_cluster_part *part;
-	struct ss_skeleton s;
+	struct ss_outline outline;
 };
 
-static bool unpack(void *arg, size_t i, struct ss_err *err)
+static bool open_outline(void *arg, size_t i, struct ss_err *err)
 {
-	struct unpacked *v = &((struct unpacked *)arg)[i];
-	return ss_skeleton_unpack(&v->s, v->part->packed, err);
+	struct opened *v = &((struct opened *)arg)[i];
+	return ss_outline_open(v->c->outlines, v->part->number, v->part->packed, &v->outline, err);
 }
 
-static bool add_parts(struct uniting *u, uint32_t from, uint32_t to, struct ss_err *err)
+/* Adds the next parts; *at: behind them. */
+static bool add_parts(struct uniting *u, uint32_t *at, struct ss_err *err)
 {
-	struct unpacked v[UNPACKED];
-	for (uint32_t i = from; i < to; i++)
-		v[i - from] = (struct unpacked){ .part = &u->c->parts[i] };
-	bool ok = ss_parallel(to - from, 0, unpack, v, err);
-	for (uint32_t i = from; i < to; i++) {
-		ok = ok && add_part(u, i, &v[i - from].s, err);
-		ss_skeleton_free(&v[i - from].s);
+	struct opened v[OPENED];
+	uint32_t n = 0, from = *at;
+	for (size_t bytes = 0; n < OPENED && from + n < u->c->nparts && (n < 2 || bytes < OPENED_BYTES); n++) {
+		v[n] = (struct opened){ .c = u->c, .part = &u->c->parts[from + n] };
+		bytes += v[n].part->packed.n;
 	}
+	bool ok = ss_parallel(n, 0, open_outline, v, err);
+	for (uint32_t i = 0; i < n; i++) {
+		ok = ok && add_part(u, from + i, &v[i].outline, err);
+		ss_outline_close(&v[i].outline);
+	}
+	*at += n;
 	return ok;
 }
 
@@ -283,11 +303,13 @@ bool ss_cluster_unite(struct ss_cluster *c, struct ss_err *err)
 {
 	struct uniting u = { .c = c };
 	bool ok = put_in_order(&u, err);
-	for (uint32_t i = 0; ok && i < c->nparts; i += UNPACKED) {
-		ok = add_parts(&u, i, i + UNPACKED < c->nparts ? i + UNPACKED : c->nparts, err);
-		if (ok && !i)
-			make_room(c, UNPACKED < c->nparts ? UNPACKED : c->nparts);
+	for (uint32_t i = 0; ok && i < c->nparts;) {
+		bool first = !i;
+		ok = add_parts(&u, &i, err);
+		if (ok && first)
+			make_room(c, i);
 	}
+	free(u.ops);
 	ok = ok && (find_stride(c) || ss_fail_mem(err));
 	ss_u64map_free(&u.steps);
 	ss_u64map_free(&u.runs);

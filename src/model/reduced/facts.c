@@ -62,11 +62,13 @@ static void about(struct ss_pack *p, struct about *a)
 }
 
 /* Of the packed skeleton, as it will be there when the facts are read. */
-static bool with_skeleton(struct ss_pack *p, struct ss_host *h, struct ss_str packed, struct ss_err *err)
+static bool with_skeleton(struct ss_pack *p, struct ss_host *h, const struct ss_facts_skeleton *from, struct ss_err *err)
 {
 	struct ss_skeleton s;
-	if (!ss_skeleton_unpack(&s, packed, err))
+	if (!ss_skeleton_unpack(&s, from->packed, err))
 		return false;
+	if (from->outlines)
+		ss_outlines_keep(from->outlines, from->number, &s);
 	p->skeleton = &s;
 	bool ok = all_kinds(p, h, err);
 	p->skeleton = NULL;
@@ -77,7 +79,7 @@ static bool with_skeleton(struct ss_pack *p, struct ss_host *h, struct ss_str pa
 static bool write_kinds(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
 	const struct ss_buf *skeleton = ss_host_skeleton(h, err);
-	return skeleton && with_skeleton(p, h, ss_buf_get(skeleton), err);
+	return skeleton && with_skeleton(p, h, &(struct ss_facts_skeleton){ .packed = ss_buf_get(skeleton) }, err);
 }
 
 /* Texts go away with the host. */
@@ -123,7 +125,8 @@ static bool damaged(struct ss_err *err)
 }
 
 /* Behind what is known of the file. */
-static bool read_kinds(struct ss_host *h, const struct ss_host_facts *facts, const uint8_t *at, struct ss_str skeleton,
+static bool read_kinds(struct ss_host *h, const struct ss_host_facts *facts, const uint8_t *at,
+		       const struct ss_facts_skeleton *skeleton,
 		       const struct about *a, struct ss_err *err)
 {
 	struct ss_pack p = { .reading = true, .at = at, .end = (const uint8_t *)facts->bytes.p + facts->bytes.n,
@@ -137,7 +140,7 @@ static bool read_kinds(struct ss_host *h, const struct ss_host_facts *facts, con
 	return ok;
 }
 
-bool ss_facts_open(struct ss_host *h, const struct ss_host_facts *facts, struct ss_str skeleton, const char *path,
+bool ss_facts_open(struct ss_host *h, const struct ss_host_facts *facts, const struct ss_facts_skeleton *skeleton, const char *path,
 		   struct ss_err *why, struct ss_err *err)
 {
 	struct about a = { .nplanes = 0 };

@@ -10,6 +10,7 @@
 #ifndef SS_MODEL_REDUCED_FACTS_H
 #define SS_MODEL_REDUCED_FACTS_H
 
+#include "model/cluster/outline.h"
 #include "model/host/host.h"
 #include "model/reduced/pack.h"
 
@@ -25,11 +26,18 @@ struct ss_host_facts {
  */
 bool ss_facts_write(struct ss_host_facts *out, struct ss_host *h, const struct ss_err *why, struct ss_arena *arena,
 		    struct ss_err *err);
+/* A host's packed skeleton, and where its outline is left when it was unpacked. */
+struct ss_facts_skeleton {
+	struct ss_str packed;
+	struct ss_outlines *outlines;
+	size_t number;
+};
+
 /*
- * A host of these facts and of its packed skeleton, which stay with the caller; `path` names it. To
+ * A host of these facts and of its skeleton, which stay with the caller; `path` names it. To
  * be closed by ss_host_close. SS_EFORMAT where they are damaged.
  */
-bool ss_facts_open(struct ss_host *h, const struct ss_host_facts *facts, struct ss_str skeleton, const char *path,
+bool ss_facts_open(struct ss_host *h, const struct ss_host_facts *facts, const struct ss_facts_skeleton *skeleton, const char *path,
 		   struct ss_err *why, struct ss_err *err);
 
 /*

@@ -273,15 +273,23 @@ static bool describe(struct ss_model *m, const struct ss_shard *s)
 	return ok;
 }
 
-static bool open_host(const void *arg, size_t i, const char *path, struct ss_host *h, struct ss_err *why, struct ss_err *err)
+static bool open_host(const struct ss_host_opener *o, size_t i, const char *path, struct ss_host *h, struct ss_err *why,
+		      struct ss_err *err)
 {
-	const struct ss_shard *s = arg;
+	const struct ss_shard *s = o->arg;
 	const struct ss_part_host *p = &s->v.v[i];
-	if (!ss_facts_open(h, &p->facts, p->packed, path, why, err))
+	struct ss_facts_skeleton skeleton = { p->packed, o->outlines, i };
+	if (!ss_facts_open(h, &p->facts, &skeleton, path, why, err))
 		return false;
 	h->x.notes = p->notes;
 	h->x.nnotes = (uint32_t)p->nnotes;
 	return true;
+}
+
+static void close_opener(struct ss_host_opener *o)
+{
+	free(o->skeletons);
+	ss_outlines_free(o->outlines);
 }
 
 /* A model of hosts that are opened from their facts. */
@@ -289,10 +297,12 @@ static bool init_model(struct ss_model *m, const struct ss_shard *s, const struc
 {
 	if (!ss_model_init_visited(m, files, s->v.n, err))
 		return false;
-	m->opener = (struct ss_host_opener){ open_host, s, calloc(s->v.n + 1, sizeof(*m->opener.skeletons)) };
+	m->opener = (struct ss_host_opener){ .open = open_host, .arg = s, .close = close_opener,
+					     .skeletons = calloc(s->v.n + 1, sizeof(*m->opener.skeletons)),
+					     .outlines = ss_outlines_new(s->v.n) };
 	for (size_t i = 0; m->opener.skeletons && i < s->v.n; i++)
 		m->opener.skeletons[i] = s->v.v[i].packed;
-	if (m->opener.skeletons && describe(m, s))
+	if (m->opener.skeletons && m->opener.outlines && describe(m, s))
 		return true;
 	ss_model_release(m);
 	return ss_fail_mem(err);
