@@ -270,14 +270,16 @@ def bench_cold(report, events, path, size, base, peer, args):
 
 def bench_small(report, generator, millions, only):
     for form, how in (('python', 'small events'), ('marked', 'small events, marked steps')):
-        tools = [t for t in ('trace_viewer@', 'overview_page', 'framework_op_stats', 'flame_graph') if only in f'{how}, {t}']
+        tools = [t for t in ('trace_viewer@', 'overview_page', 'overview_page with findings', 'framework_op_stats', 'flame_graph')
+                 if only in f'{how}, {t}']
         if not tools:
             continue
         events = millions * 1000000
         _, path = make_input([generator], f'{events}-{form}', str(events), '1', form)
         size = os.path.getsize(path)
         for tool in tools:
-            ours = ours_cold(path, tool, times=1, form='json' if tool == 'flame_graph' else 'xprof')
+            name, findings, _ = tool.partition(' with findings')
+            ours = ours_cold(path, name, times=1, form='json' if findings or name == 'flame_graph' else 'xprof')
             report.row(events, f'{how}, {tool}', 'peak_kb', ours['peak_kb'], None, ('x', 2 * size / 1024),
                        f'{ours["peak_kb"] * 1024 / size:.2f}x the file (target 2x)')
 

@@ -114,7 +114,7 @@ static bool build_units(struct ss_attr_build *b)
 	for (uint32_t i = 0; ok && i < b->h->nplanes; i++)
 		if (ss_is_unit(b, i))
 			ok = build_device(b, i);
-	return ok && (b->has_device || !b->threads.n || build_program(b));
+	return ok && (b->has_device || !b->any_claim || build_program(b));
 }
 
 /* ---- what else is known of the host ---- */
@@ -281,6 +281,14 @@ static void choose_units(struct ss_attr_build *b)
 	b->out->units_left_out = n > SS_MOST_UNITS ? n - SS_MOST_UNITS : 0;
 }
 
+static size_t count_units(const struct ss_attr_build *b)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; i < b->h->nplanes; i++)
+		n += ss_is_unit(b, i);
+	return n;
+}
+
 static bool claim_host(struct ss_attr_build *b)
 {
 	struct ss_host *h = b->h;
@@ -298,7 +306,7 @@ static bool claim_host(struct ss_attr_build *b)
 	if (b->has_device && !ss_claim_devices(b))
 		return false;
 	b->first_host_owner = (uint32_t)b->named.n;
-	return ss_claim_threads(b);
+	return ss_claim_threads(b, !b->has_device || count_units(b) == 1);
 }
 
 static bool attribute(struct ss_attr_build *b, struct ss_err *err)
@@ -325,6 +333,7 @@ static void free_build(struct ss_attr_build *b)
 		ss_device_claims_free(&b->devices[i]);
 	free(b->devices);
 	ss_vec_free(&b->idle);
+	ss_thread_walks_free(b);
 	ss_vec_free(&b->threads);
 	ss_vec_free(&b->calls);
 	ss_vec_free(&b->named);
@@ -360,9 +369,7 @@ static bool read_pieces(struct ss_attr_build *b, const struct ss_piece_reader *r
 	if (!claim_host(b))
 		return false;
 	b->pieces.starter = b->starter;
-	for (uint32_t i = 0; i < b->h->nplanes; i++)
-		b->pieces.nunits += ss_is_unit(b, i);
-	b->pieces.nunits += !b->has_device && b->threads.n;
+	b->pieces.nunits = count_units(b) + (!b->has_device && b->any_claim);
 	return r->begin(r->arg, &b->pieces) && build_units(b);
 }
 

@@ -108,7 +108,9 @@ struct ss_attr_build {
 	/* When some device does nothing that goes before what threads do, ascending and disjoint: claims of threads at
 	 * other moments decide nothing, and are not made. */
 	SS_VEC(struct ss_stretch) idle;
-	SS_VEC(struct ss_claim) threads; /* claims of the host */
+	SS_VEC(struct ss_claim) threads; /* claims of the host that are held */
+	struct ss_thread_walks *walks;	 /* that tell the others; NULL: all are held */
+	bool any_claim;			 /* of threads */
 	SS_VEC(struct ss_call) calls;
 	struct ss_u64map by_call;
 	SS_VEC(struct ss_named) named; /* those of one device after those of another, then those of threads */
@@ -145,8 +147,11 @@ size_t ss_window_at(const struct ss_windows *w, int64_t t_ps, size_t *at);
 /* device_claims.c: of all devices, and when one of them is idle. */
 bool ss_claim_devices(struct ss_attr_build *b);
 void ss_device_claims_free(struct ss_device_claims *d);
-/* thread_claims.c: behind those of devices. */
-bool ss_claim_threads(struct ss_attr_build *b);
+/* thread_claims.c: behind those of devices. `once`: one unit will ask for what they claim. */
+bool ss_claim_threads(struct ss_attr_build *b, bool once);
+/* How many streams of claims there are beside those that are held; where `out` has room for them, they begin. */
+size_t ss_thread_streams(const struct ss_attr_build *b, struct ss_claims *out);
+void ss_thread_walks_free(struct ss_attr_build *b);
 uint64_t ss_meeting_key(int64_t step, uint64_t op_digest); /* of the operation's name */
 
 /* Of one piece. */

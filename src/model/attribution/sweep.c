@@ -6,6 +6,8 @@
 #include "model/attribution/build.h"
 #include "model/attribution/thresholds.h"
 
+#include <stdlib.h>
+
 struct sweep {
 	struct ss_attr_build *b;
 	struct ss_time_sums *sums;
@@ -76,9 +78,15 @@ static bool piece(void *ctx, int64_t begin_ps, int64_t end_ps, const struct ss_c
 bool ss_attr_sweep(struct ss_attr_build *b, const struct ss_device_claims *d, struct ss_time_sums *sums)
 {
 	struct sweep s = { .b = b, .sums = sums, .before = SS_TIME_UNKNOWN };
-	struct ss_claims sources[] = { { .v = b->threads.v, .n = b->threads.n },
-				       { .v = d ? d->v.v : NULL, .n = d ? d->v.n : 0 } };
-	return ss_sums_begin(sums, b) &&
-	       ss_exclusive_of(sources, SS_COUNT(sources), b->w->begin_ps, b->w->end_ps, piece, &s) &&
-	       (!s.any || account(&s));
+	size_t n = ss_thread_streams(b, NULL);
+	struct ss_claims *sources = malloc((n + 2) * sizeof(*sources));
+	if (!sources)
+		return false;
+	ss_thread_streams(b, sources);
+	sources[n++] = (struct ss_claims){ .v = b->threads.v, .n = b->threads.n };
+	sources[n++] = (struct ss_claims){ .v = d ? d->v.v : NULL, .n = d ? d->v.n : 0 };
+	bool ok = ss_sums_begin(sums, b) && ss_exclusive_of(sources, n, b->w->begin_ps, b->w->end_ps, piece, &s) &&
+		  (!s.any || account(&s));
+	free(sources);
+	return ok;
 }

@@ -5,6 +5,9 @@
  * depends on what is around it. "shard_args" within a call of a program is the framework's, alone
  * it would be the program's annotation; everything below a compilation is compiling, below a
  * callback the callback.
+ *
+ * Claims take as much memory as the events. Where one unit asks for them, they are not held: the walks number the owners
+ * and count, and begin anew for the sweep, which takes what they claim as a stream.
  */
 #include "model/host/event_order.h"
 #include "model/host/forget.h"
@@ -34,18 +37,37 @@ struct open_event {
 	uint32_t op_ref;  /* likewise: ss_op_ref_of */
 };
 
+#define BATCH 512 /* claims */
+
+/* Outer events before inner ones. */
+struct order {
+	uint32_t *v; /* NULL: as they stand */
+	size_t n;
+};
+
 struct walk {
 	struct ss_attr_build *b;
 	const struct ss_line *line;
+	struct order order;
+	size_t next;	/* event, in this order */
 	uint32_t event; /* that begins */
 	bool starter, data_thread;
+	bool again; /* all is numbered and counted: only what is claimed counts */
+	bool over;
 	SS_VEC(struct open_event) open;
 	SS_VEC(int64_t) compiled; /* begins of outermost functions that were compiled, ascending */
 	size_t compiled_at;
+	SS_VEC(struct ss_claim) made;	/* the last one may grow until the walk is over */
 	SS_VEC(struct ss_claim) beyond; /* the ends of its events: claims of other threads */
 	int64_t now_ps;
 	size_t event_at, claim_at; /* of the idle stretches, those before are over: for the next event, the next claim */
+	struct ss_forget passed;
 	bool failed;
+};
+
+struct ss_thread_walks {
+	struct walk *v;
+	size_t n;
 };
 
 /* ---- moments that count ---- */
@@ -97,7 +119,7 @@ static bool trim(struct walk *w, int64_t *begin_ps, int64_t *end_ps)
 
 static void claim(struct walk *w, int64_t begin_ps, int64_t end_ps, enum ss_claim_rank rank, uint32_t owner)
 {
-	struct ss_claim *last = w->b->threads.n ? &w->b->threads.v[w->b->threads.n - 1] : NULL;
+	struct ss_claim *last = w->made.n ? &w->made.v[w->made.n - 1] : NULL;
 	if (owner == SS_NONE) {
 		w->failed = true;
 		return;
@@ -106,7 +128,7 @@ static void claim(struct walk *w, int64_t begin_ps, int64_t end_ps, enum ss_clai
 		last->end_ps = end_ps;
 		return;
 	}
-	if (!ss_vec_push(&w->b->threads, ((struct ss_claim){ begin_ps, end_ps, (uint32_t)rank, owner })))
+	if (!ss_vec_push(&w->made, ((struct ss_claim){ begin_ps, end_ps, (uint32_t)rank, owner })))
 		w->failed = true;
 }
 
@@ -246,7 +268,7 @@ static void set_function(struct walk *w, struct open_event *o, const struct open
 	o->small = o->small || dur_ps < SS_SMALL_CALL_PS;
 	if (outermost && was_compiled(w, begin_ps))
 		o->class = SS_TIME_COMPILE;
-	if (counts && w->starter && begin_ps >= w->b->w->begin_ps && begin_ps < w->b->w->end_ps)
+	if (counts && w->starter && !w->again && begin_ps >= w->b->w->begin_ps && begin_ps < w->b->w->end_ps)
 		w->b->starts++;
 }
 
@@ -415,16 +437,6 @@ static void go_beyond(struct walk *w, const struct open_event *o, enum ss_host_k
 		w->failed = true;
 }
 
-static bool add_beyond(struct walk *w)
-{
-	bool ok = ss_vec_reserve(&w->b->threads, w->b->threads.n + w->beyond.n);
-	for (size_t i = 0; ok && i < w->beyond.n; i++) {
-		ok = w->beyond.v[i].owner != SS_NONE;
-		w->b->threads.v[w->b->threads.n++] = w->beyond.v[i];
-	}
-	return ok;
-}
-
 static void begin_event(struct walk *w, uint32_t i)
 {
 	const struct ss_xevents *e = &w->line->ev;
@@ -450,18 +462,14 @@ static void begin_event(struct walk *w, uint32_t i)
 		o.end_ps = p->end_ps;
 	if (o.claims && is_path(o.class) && within(w, e->begin_ps[i], o.end_ps))
 		o.call = call_of(w, o.call, e->meta[i], o.class);
-	count_op(w, &o, i, kind, nested);
-	go_beyond(w, &o, kind, i);
+	if (!w->again) {
+		count_op(w, &o, i, kind, nested);
+		go_beyond(w, &o, kind, i);
+	}
 	w->failed = w->failed || !ss_vec_push(&w->open, o);
 }
 
 /* ---- which calls needed compiling ---- */
-
-/* Outer events before inner ones. */
-struct order {
-	uint32_t *v; /* NULL: as they stand */
-	size_t n;
-};
 
 static bool order_events(struct order *o, const struct ss_line *l)
 {
@@ -504,31 +512,123 @@ static bool find_compiled(struct walk *w, const struct order *o)
 	return true;
 }
 
-static bool walk_line(struct ss_attr_build *b, const struct ss_line *l)
+/* ---- a walk, so many claims at a time ---- */
+
+static bool begin_walk(struct walk *w, struct ss_attr_build *b, const struct ss_line *l)
 {
-	struct ss_forget passed = { .h = b->h };
-	struct walk w = { .b = b, .line = l, .starter = l == b->starter, .now_ps = INT64_MIN };
-	struct order o;
-	w.data_thread = ss_str_starts(l->name, SS_STR("tf_data_")) && !w.starter;
-	w.failed = !order_events(&o, l) || (b->kinds.any_compile && !find_compiled(&w, &o));
-	/* What another thread does while all devices work is not looked at. */
-	for (size_t k = 0; !w.failed && k < o.n; k++) {
-		uint32_t i = event_at(&o, k);
-		if (l->ev.dur_ps[i] &&
-		    (w.starter || counts(b, &w.event_at, l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i))))
-			begin_event(&w, i);
-		ss_forget_passed(&passed, l, i);
+	*w = (struct walk){ .b = b, .line = l, .starter = l == b->starter, .now_ps = INT64_MIN, .passed.h = b->h };
+	w->data_thread = ss_str_starts(l->name, SS_STR("tf_data_")) && !w->starter;
+	return order_events(&w->order, l) && (!b->kinds.any_compile || find_compiled(w, &w->order)) &&
+	       ss_vec_reserve(&w->made, BATCH + 1);
+}
+
+/* The same claims once more. */
+static void begin_again(struct walk *w)
+{
+	w->again = true;
+	w->over = false;
+	w->next = w->open.n = w->made.n = w->compiled_at = w->event_at = w->claim_at = 0;
+	w->now_ps = INT64_MIN;
+	w->passed = (struct ss_forget){ .h = w->b->h };
+}
+
+static void end_walk(struct walk *w)
+{
+	free(w->order.v);
+	ss_vec_free(&w->open);
+	ss_vec_free(&w->compiled);
+	ss_vec_free(&w->made);
+	ss_vec_free(&w->beyond);
+}
+
+/* Until there are more claims than a batch, or to its end. */
+static bool walk_on(struct walk *w)
+{
+	const struct ss_xevents *e = &w->line->ev;
+	while (!w->failed && w->made.n <= BATCH && w->next < w->order.n) {
+		uint32_t i = event_at(&w->order, w->next++);
+		/* What another thread does while all devices work is not looked at. */
+		if (e->dur_ps[i] &&
+		    (w->starter || counts(w->b, &w->event_at, e->begin_ps[i], ss_xevents_end_ps(e, i))))
+			begin_event(w, i);
+		ss_forget_passed(&w->passed, w->line, i);
 	}
-	ss_forget_line(&passed, l);
-	ss_forget_rest(&passed);
-	if (!w.failed)
-		go_on(&w, INT64_MAX);
-	free(o.v);
-	ss_vec_free(&w.open);
-	ss_vec_free(&w.compiled);
-	w.failed = w.failed || (w.beyond.n && !add_beyond(&w));
-	ss_vec_free(&w.beyond);
-	return !w.failed;
+	if (w->next == w->order.n && !w->over && !w->failed) {
+		go_on(w, INT64_MAX);
+		ss_forget_line(&w->passed, w->line);
+		ss_forget_rest(&w->passed);
+		w->over = true;
+	}
+	return !w->failed;
+}
+
+/* Of what was made, the claims that do not change any more. */
+static size_t settled(const struct walk *w)
+{
+	return w->made.n - (!w->over && w->made.n);
+}
+
+/* The first `n` were used. */
+static void drop_claims(struct walk *w, size_t n)
+{
+	if (n && n < w->made.n)
+		memmove(w->made.v, w->made.v + n, (w->made.n - n) * sizeof(*w->made.v));
+	w->made.n -= n;
+}
+
+static bool hold(struct ss_attr_build *b, const struct ss_claim *v, size_t n)
+{
+	if (!ss_vec_reserve(&b->threads, b->threads.n + n))
+		return false;
+	if (n)
+		memcpy(b->threads.v + b->threads.n, v, n * sizeof(*v));
+	b->threads.n += n;
+	return true;
+}
+
+/* Number, count, and hold what it claims, or only what other threads do for it, which is not in order. */
+static bool walk_first(struct walk *w, bool held)
+{
+	bool ok = true;
+	while (ok && !w->over) {
+		ok = walk_on(w) && (!held || hold(w->b, w->made.v, settled(w)));
+		w->b->any_claim = w->b->any_claim || w->made.n;
+		drop_claims(w, settled(w));
+	}
+	for (size_t i = 0; ok && i < w->beyond.n; i++)
+		ok = w->beyond.v[i].owner != SS_NONE;
+	w->b->any_claim = w->b->any_claim || w->beyond.n;
+	return ok && hold(w->b, w->beyond.v, w->beyond.n);
+}
+
+static bool more_claims(struct ss_claims *c)
+{
+	struct walk *w = c->arg;
+	drop_claims(w, c->n);
+	bool ok = walk_on(w);
+	c->v = w->made.v;
+	c->n = settled(w);
+	return ok;
+}
+
+size_t ss_thread_streams(const struct ss_attr_build *b, struct ss_claims *out)
+{
+	size_t n = b->walks ? b->walks->n : 0;
+	for (size_t i = 0; out && i < n; i++) {
+		begin_again(&b->walks->v[i]);
+		out[i] = (struct ss_claims){ .more = more_claims, .arg = &b->walks->v[i] };
+	}
+	return n;
+}
+
+void ss_thread_walks_free(struct ss_attr_build *b)
+{
+	for (size_t i = 0; b->walks && i < b->walks->n; i++)
+		end_walk(&b->walks->v[i]);
+	if (b->walks)
+		free(b->walks->v);
+	free(b->walks);
+	b->walks = NULL;
 }
 
 /* ---- the thread that starts programs ---- */
@@ -577,17 +677,38 @@ static void choose_starter(struct ss_attr_build *b)
 		b->starter = b->w->line;
 }
 
-bool ss_claim_threads(struct ss_attr_build *b)
+static bool is_walked(const struct ss_line *l)
+{
+	return !l->derived && l->ev.n;
+}
+
+/* Room for a walk of each thread, which stays until the sweep. */
+static bool make_walks(struct ss_attr_build *b)
+{
+	b->walks = calloc(1, sizeof(*b->walks));
+	if (b->walks)
+		b->walks->v = calloc((size_t)b->host->nlines + 1, sizeof(*b->walks->v));
+	return b->walks && b->walks->v;
+}
+
+static bool walk_line(struct ss_attr_build *b, const struct ss_line *l)
+{
+	struct walk own, *w = b->walks ? &b->walks->v[b->walks->n++] : &own;
+	bool ok = begin_walk(w, b, l) && walk_first(w, !b->walks);
+	if (!b->walks)
+		end_walk(w);
+	return ok;
+}
+
+bool ss_claim_threads(struct ss_attr_build *b, bool once)
 {
 	if (!b->host)
 		return true;
 	choose_starter(b);
-	if (!ss_async_ends_read(&b->ends, b->h, b->host, !b->has_device))
+	if (!ss_async_ends_read(&b->ends, b->h, b->host, !b->has_device) || (once && !make_walks(b)))
 		return false;
-	for (uint32_t k = 0; k < b->host->nlines; k++) {
-		const struct ss_line *l = &b->host->lines[k];
-		if (!l->derived && l->ev.n && !walk_line(b, l))
+	for (uint32_t k = 0; k < b->host->nlines; k++)
+		if (is_walked(&b->host->lines[k]) && !walk_line(b, &b->host->lines[k]))
 			return false;
-	}
 	return true;
 }
