@@ -1,6 +1,6 @@
 /*
  * google_credentials.h - who asks Google, found as its tools find it: an access token in the environment, application default
- * credentials (a user's, a service account's), the machine's service account. The first that there is.
+ * credentials (a user's, a service account's, an external account's), the machine's service account. The first that there is.
  */
 #ifndef SS_LOCATION_GOOGLE_CREDENTIALS_H
 #define SS_LOCATION_GOOGLE_CREDENTIALS_H

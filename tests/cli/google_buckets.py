@@ -21,6 +21,7 @@ import buckets
 
 RUN, FILES = buckets.RUN, buckets.FILES
 TOKEN, REFRESH = 'ya29.a0-SECRETTOKEN', '1//0-SECRETREFRESH'
+SUBJECT, ACTING = 'eyJ.SUBJECT/+.x', 'ya29.ACTING'
 
 
 class Handler(buckets.Answering):
@@ -28,8 +29,13 @@ class Handler(buckets.Answering):
         self.send(status, json.dumps(value).encode(), ('Content-Type', 'application/json'))
 
     def do_POST(self):
-        """The token service."""
-        s, q = self.server, dict(urllib.parse.parse_qsl(self.rfile.read(int(self.headers['Content-Length'])).decode()))
+        """The token service, and what lets others act as a service account."""
+        s, body = self.server, self.rfile.read(int(self.headers['Content-Length'])).decode()
+        q = dict(urllib.parse.parse_qsl(body))
+        if self.path.endswith(':generateAccessToken'):
+            return self.act(json.loads(body))
+        if 'token-exchange' in q.get('grant_type', '') or self.path == '/others':
+            return self.federate(q)
         good = q.get('grant_type') == 'refresh_token' and q.get('refresh_token') == REFRESH and q.get('client_secret') == 'c/s+'
         if q.get('grant_type', '').endswith('jwt-bearer'):
             good = self.claim(q['assertion'])
@@ -37,6 +43,28 @@ class Handler(buckets.Answering):
             return self.json(400, {'error': 'invalid_grant', 'error_description': 'Token has been expired or revoked.'})
         s.given += 1
         return self.json(200, {'access_token': TOKEN, 'expires_in': s.life, 'token_type': 'Bearer'})
+
+    def act(self, q):
+        s = self.server
+        good = self.headers.get('Authorization') == f'Bearer {TOKEN}' and self.headers['Content-Type'] == 'application/json' and q['scope'][0].endswith('devstorage.read_only')
+        if not good or 'denied' in self.path:
+            return self.json(403, {'error': {'code': 403}})
+        s.acted.append((q['lifetime'], q['delegates']))
+        return self.json(200, {'accessToken': ACTING, 'expireTime': '2199-01-01T00:00:00Z'})
+
+    def federate(self, q):
+        s = self.server
+        basic = 'Basic ' + base64.b64encode(b'c:d/e').decode()
+        if self.path == '/others':      # a person's, to be renewed
+            good = q == {'grant_type': 'refresh_token', 'refresh_token': REFRESH} and self.headers.get('Authorization') == basic
+        else:
+            good = q.get('audience') == '//iam.googleapis.com/p' and q.get('subject_token') == SUBJECT and q.get('subject_token_type') == 'urn:ietf:params:oauth:token-type:jwt' and \
+                q.get('requested_token_type', '').endswith(':access_token') and not q.get('grant_type', '').strip('abcdefghijklmnopqrstuvwxyz:-')
+        s.federated.append((q.get('scope', '').rpartition('/')[2], q.get('options'), self.headers.get('Authorization')))
+        if not good:
+            return self.json(400, {'error': 'invalid_grant'})
+        s.given += 1
+        return self.json(200, {'access_token': TOKEN, 'expires_in': 3599, 'token_type': 'Bearer'})
 
     def claim(self, text):
         s = self.server
@@ -50,7 +78,7 @@ class Handler(buckets.Answering):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         c = json.loads(plain(claims))
         return done.returncode == 0 and json.loads(plain(head))['alg'] == 'RS256' and c['iss'] == 'a"b@x' and c['aud'] == s.url + '/token' and \
-            c['scope'].endswith('devstorage.read_only') and abs(c['iat'] - time.time()) < 600 and c['exp'] - c['iat'] == 3600
+            c['scope'].endswith(('devstorage.read_only', 'cloud-platform')) and abs(c['iat'] - time.time()) < 600 and c['exp'] - c['iat'] == 3600
 
     def do_GET(self):
         s = self.server
@@ -58,6 +86,8 @@ class Handler(buckets.Answering):
         q = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         with s.lock:
             s.seen.append((path, self.headers.get('Range'), self.headers.get('Authorization'), q))
+        if path == '/subject':
+            return self.send(200 if self.headers.get('X-Name') == 'a value' else 403, SUBJECT.encode() if 'json' not in q else json.dumps({'t': {'x': 1}, 'value': SUBJECT}).encode())
         if path.startswith('/computeMetadata/'):
             good = self.headers.get('Metadata-Flavor') == 'Google'
             return self.json(200 if good else 403, {'access_token': TOKEN, 'expires_in': 3599})
@@ -105,7 +135,7 @@ class Checks(buckets.Checks):
         self.env = {k: v for k, v in self.env.items() if not k.startswith(('GOOGLE', 'CLOUDSDK', 'STORAGE', 'GCE'))}
         self.env.update(NO_GCE_CHECK='true', GCE_METADATA_TIMEOUT='60')
         self.keys = {'STORAGE_EMULATOR_HOST': s.url}
-        self.secrets = (TOKEN, REFRESH, 'PRIVATE KEY')
+        self.secrets = (TOKEN, REFRESH, SUBJECT, ACTING, 'PRIVATE KEY')
 
 
 def reading(c, s):
@@ -155,7 +185,7 @@ def tokens(c, s):
     ready = r'no answer of gs://logs/x'
     for what, value, said in (
             ('a user', user, ready), ('a service account', account, ready), ('one that was revoked', {**user, 'refresh_token': 'x'}, r'have expired or were revoked \(invalid_grant\)'),
-            ('a key that is none', {**account, 'private_key': 'x'}, 'is none of RSA in PEM'), ('another kind', {'type': 'external_account'}, 'knows no others'), ('no JSON', 'x', 'knows no others'),
+            ('a key that is none', {**account, 'private_key': 'x'}, 'is none of RSA in PEM'), ('another kind', {'type': 'gdch_service_account'}, 'are not of a kind that stepscope knows'), ('no JSON', 'x', 'are not of a kind that stepscope knows'),
             ('a token service without encryption', {**user, 'token_uri': 'http://192.0.2.1/'}, 'is not encrypted'), ('a token service that is no URL', {**user, 'token_uri': 'file:///etc/passwd'}, 'is not encrypted')):
         before = s.given
         c.case(what, ['runs', 'gs://logs/x'], 1, said, keys={'GOOGLE_APPLICATION_CREDENTIALS': file('adc.json', value), **dead})
@@ -174,6 +204,54 @@ def tokens(c, s):
     c.case('nobody', ['runs', 'gs://logs/x'], 1, ready, keys=dead)
 
 
+def federated(c, s):
+    """Identities of other providers, and service accounts that act for others."""
+    subject = os.path.join(c.scratch, 'subject')
+    with open(subject, 'w') as f:
+        f.write(SUBJECT + '\n')
+    with open(subject + '.json', 'w') as f:
+        json.dump({'t': SUBJECT}, f)
+    dead = {'https_proxy': 'http://127.0.0.1:1', 'HTTPS_PROXY': 'http://127.0.0.1:1', 'no_proxy': '', 'NO_PROXY': ''}
+    external = {'type': 'external_account', 'audience': '//iam.googleapis.com/p', 'subject_token_type': 'urn:ietf:params:oauth:token-type:jwt', 'token_url': s.url + '/token', 'credential_source': {'file': subject}}
+    user = {'type': 'authorized_user', 'client_id': 'i', 'client_secret': 'c/s+', 'refresh_token': REFRESH, 'token_uri': s.url + '/token'}
+    others = {'type': 'external_account_authorized_user', 'client_id': 'c', 'client_secret': 'd/e', 'refresh_token': REFRESH, 'token_url': s.url + '/others'}
+    act, field, headers = s.url + '/v1/x@y:generateAccessToken', {'type': 'json', 'subject_token_field_name': 'value'}, {'X-Name': 'a value'}
+    acting = {'type': 'impersonated_service_account', 'service_account_impersonation_url': act, 'source_credentials': user}
+    ready, cannot = r'no answer of gs://logs/x', 'stepscope reads one from a file or an address'
+    nested = user
+    for _ in range(6):
+        nested = {**acting, 'source_credentials': nested}
+
+    def source(**value):
+        return {**external, 'credential_source': value}
+    for what, value, said, given, acted in (
+            ('a file', external, ready, 1, None), ('a file of JSON', source(file=subject + '.json', format={**field, 'subject_token_field_name': 't'}), ready, 1, None),
+            ('an address', source(url=s.url + '/subject', headers=headers), ready, 1, None), ('an address of JSON', source(url=s.url + '/subject?json=1', headers=headers, format=field), ready, 1, None),
+            ('with an account', {**external, 'service_account_impersonation_url': act, 'service_account_impersonation': {'token_lifetime_seconds': 900}}, ready, 1, ('900s', [])),
+            ('a person', others, ready, 1, None), ('a person with another secret', {**others, 'client_secret': 'x'}, r'have expired or were revoked \(invalid_grant\)', 0, None),
+            ('of a workforce', {**external, 'workforce_pool_user_project': 'p"1'}, ready, 1, None), ('with a client', {**external, 'client_id': 'c', 'client_secret': 'd/e', 'workforce_pool_user_project': '1'}, ready, 1, None),
+            ('no such file', source(file='/none'), "cannot read the token in '/none'", 0, None), ('no field', source(file=subject + '.json', format=field), 'holds no token', 0, None),
+            ('not JSON', source(file=subject, format=field), 'holds no token', 0, None), ('an address that refuses', source(url=s.url + '/subject'), 'answers with status 403', 0, None),
+            ('an address without encryption', source(url='http://192.0.2.1/x'), 'is not encrypted', 0, None), ('a header of two lines', source(url=s.url + '/subject', headers={'X-Name': 'a\r\nb: c'}), 'none that can be sent', 0, None),
+            ('headers without end', source(url=s.url + '/subject', headers={f'X-{i}': '' for i in range(20)}), 'none that can be sent', 0, None),
+            ('AWS', source(environment_id='aws1', url='http://169.254.169.254/x'), 'take their token from AWS, and ' + cannot, 0, None), ('a program', source(executable={'command': 'x'}), 'from a program, and ' + cannot, 0, None),
+            ('no source', source(), 'that is known, and ' + cannot, 0, None), ('another audience', {**external, 'audience': 'x'}, r'refuses the credentials of .* \(status 400\)', 0, None),
+            ('for a user', {**acting, 'delegates': ['a"b', 'c']}, ready, 1, ('3600s', ['a"b', 'c'])), ('for an external account', {**acting, 'source_credentials': external}, ready, 1, ('3600s', [])),
+            ('that it may not', {**acting, 'service_account_impersonation_url': act.replace('x@y', 'denied')}, 'may not act as their service account', 1, None),
+            ('without encryption', {**acting, 'service_account_impersonation_url': 'http://192.0.2.1/'}, 'is not encrypted', 1, None), ('for nobody', {**acting, 'source_credentials': None}, 'are not of a kind', 0, None),
+            ('for itself', nested, 'are not of a kind', 0, None)):
+        before, s.acted = s.given, []
+        path = os.path.join(c.scratch, 'adc.json')
+        with open(path, 'w') as f:
+            json.dump(value, f)
+        c.case(f'federated: {what}', ['runs', 'gs://logs/x'], 1, said, keys={'GOOGLE_APPLICATION_CREDENTIALS': path, **dead})
+        c.check(f'federated: {what}: what was given', s.given - before == given and s.acted == ([acted] if acted else []), (s.given - before, s.acted))
+    seen = set(s.federated)
+    basic = 'Basic ' + base64.b64encode(b'c:d/e').decode()
+    c.check('federated: scopes, options and clients', {('devstorage.read_only', None, None), ('cloud-platform', None, None), ('devstorage.read_only', '{"userProject":"p\\"1"}', None),
+                                                       ('devstorage.read_only', None, basic)} <= seen, seen)
+
+
 def main():
     a = argparse.ArgumentParser()
     a.add_argument('--bin', default='build/stepscope')
@@ -184,10 +262,12 @@ def main():
         subprocess.run(['openssl', 'rsa', '-in', f'{scratch}/key.pem', '-pubout', '-out', f'{scratch}/public.pem'], check=True, stderr=subprocess.DEVNULL)
         s = buckets.Server(Handler)
         s.scratch, s.token, s.life, s.other = scratch, None, 3599, 'http://127.0.0.1:1/'
+        s.acted, s.federated = [], []
         c = Checks(binary, scratch, s)
         reading(c, s)
         faults(c, s)
         tokens(c, s)
+        federated(c, s)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print(f'{c.passed} passed, {c.failed} failed')

@@ -1,0 +1,43 @@
+/*
+ * google_finding.h - the search for credentials of Google, for the files that know some of its sources: google_credentials.c and
+ * google_federation.c (accounts that are others', and service accounts that act for them).
+ */
+#ifndef SS_LOCATION_GOOGLE_FINDING_H
+#define SS_LOCATION_GOOGLE_FINDING_H
+
+#include "location/google_credentials.h"
+#include "rpc/fetch.h"
+#include "wire/json_tree.h"
+
+#define SS_GOOGLE_CREDENTIAL_BYTES ((size_t)1 << 20)
+#define SS_GOOGLE_READ "https://www.googleapis.com/auth/devstorage.read_only"
+#define SS_GOOGLE_ALL "https://www.googleapis.com/auth/cloud-platform"
+
+struct ss_google_finding {
+	struct ss_google *g;
+	struct ss_arena *arena;
+	unsigned *requests;
+	struct ss_err *err;
+	const char *scope;	/* what the token is to allow */
+};
+
+/* What a token service gives for `body` becomes the token; `headers`, unless NULL, go with it. */
+bool ss_google_exchange(struct ss_google_finding *f, struct ss_str url, struct ss_str body, const char *const *headers,
+			struct ss_str from);
+/* What a file of credentials, or a part of it, says. `level` counts those around it. */
+bool ss_google_of_json(struct ss_google_finding *f, const struct ss_jnode *n, struct ss_str from, unsigned level);
+/* Can this be sent in a header? */
+bool ss_google_is_token(struct ss_str s);
+/* "Basic ..." of the two, for a header. */
+struct ss_str ss_google_basic(struct ss_google_finding *f, struct ss_str id, struct ss_str secret);
+/* "NAME=VALUE", with "&" before it unless it is the first. */
+void ss_google_put(struct ss_google_finding *f, struct ss_buf *b, const char *name, struct ss_str value);
+
+/* "type": "external_account", a workload of another provider. */
+bool ss_google_external(struct ss_google_finding *f, const struct ss_jnode *n, struct ss_str from);
+/* The same of a person, who has a token to renew. */
+bool ss_google_external_user(struct ss_google_finding *f, const struct ss_jnode *n, struct ss_str from);
+/* "type": "impersonated_service_account" */
+bool ss_google_impersonated(struct ss_google_finding *f, const struct ss_jnode *n, struct ss_str from, unsigned level);
+
+#endif
