@@ -38,15 +38,17 @@ static int run(int argc, char **argv)
 	struct cli_profile p;
 	struct cli_sink sink;
 	struct ss_err err = { 0 };
-	/* Like XProf, by the first host alone: nothing needs to be read. */
+	/* Like XProf, by the first host alone, but for programs: nothing needs to be read. */
 	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) && cli_run_whole(p.run, &err) &&
 		  (!p.run->nhosts || cli_profile_open(&p, NULL, false, &err)) && cli_sink_open(&sink, NULL, &err);
 	if (ok) {
 		struct ss_text_style style = cli_style(colour);
+		const struct ss_host *first = p.nhosts ? &p.hosts[0] : NULL;
+		bool programs = ss_request_programs_elsewhere(p.run, first);
 		for (size_t i = 0; ss_tools[i]; i++)
 			if (ss_request_listed(ss_tools[i], p.run))
 				print_tool(&sink.out, ss_tools[i],
-					   ss_request_present(ss_tools[i], p.run, p.nhosts ? &p.hosts[0] : NULL), &style);
+					   ss_request_present(ss_tools[i], p.run, first, programs), &style);
 		ok = cli_sink_close(&sink, cli_profile_intact(&p, &err), &err);
 	}
 	cli_profile_close(&p);

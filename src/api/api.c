@@ -129,7 +129,8 @@ bool stepscope_has(struct stepscope *s, const char *run_name, const char *tool_n
 		return ss_run_has(run, ss_request_file_kind(tool, run));
 	if (tool && run)
 		session = open_session(s, run, NULL, SS_STR(""), false, false, &sel, &arena, NULL);
-	bool has = session && ss_tool_present(tool, ss_session_model(session)->hosts[0]);
+	const struct ss_host *first = session ? ss_session_model(session)->hosts[0] : NULL;
+	bool has = first && ss_request_present(tool, run, first, ss_request_programs_elsewhere(run, first));
 	if (session)
 		ss_session_close(s->sessions, session);
 	ss_arena_release(&arena);

@@ -46,6 +46,11 @@ struct ss_hlo_module {
 void ss_hlo_open(struct ss_hlo_module *m, struct ss_str bytes);
 bool ss_hlo_index(struct ss_hlo_module *m, struct ss_err *err);
 void ss_hlo_close(struct ss_hlo_module *m);
+/*
+ * Equal for modules of the same computations and instructions, and in this run of the program alone. What compiling the same
+ * program on another host changes does not count: numbers of devices, the order of attributes. Needs no index.
+ */
+uint64_t ss_hlo_hash(const struct ss_hlo_module *m);
 
 struct ss_hlo_instr {
 	struct ss_str name, opcode;

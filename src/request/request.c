@@ -7,6 +7,7 @@
 #include "emit/folded.h"
 #include "emit/json.h"
 #include "store/kinds.h"
+#include "tools/module_pick.h"
 #include "xprof/datatable.h"
 #include "xprof/shape.h"
 
@@ -273,7 +274,7 @@ bool ss_request_refuse_parts(const struct ss_tool *t, struct ss_err *err)
 
 bool ss_request_combines(const struct ss_tool *t, const struct ss_run *run)
 {
-	return t->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS) &&
+	return t->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_OF_PROGRAM) &&
 	       (ss_request_file_kind(t, run) == ss_legacy_files(t) || ss_legacy_reader(t));
 }
 
@@ -288,11 +289,26 @@ bool ss_request_listed(const struct ss_tool *t, const struct ss_run *run)
 	return ss_tool_is_listed(t) && ss_run_has(run, ss_request_file_kind(t, run));
 }
 
-bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first)
+bool ss_request_programs_elsewhere(const struct ss_run *run, const struct ss_host *first)
+{
+	/* Traces in other formats are read whole when they are opened, and hold no programs. */
+	bool any = !first || first->imported.any || ss_module_present(first), found = false;
+	for (size_t i = 1; i < run->nhosts && !any && !found; i++) {
+		struct ss_host h = { 0 };
+		const struct ss_host_file *f = &run->hosts[i];
+		if (!f->duplicate && ss_host_open_below(&h, f->top, f->path.p, NULL)) {
+			found = ss_module_present(&h);
+			ss_host_close(&h);
+		}
+	}
+	return found;
+}
+
+bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first, bool programs_elsewhere)
 {
 	if (ss_request_file_kind(t, run))
 		return ss_run_has(run, ss_request_file_kind(t, run));
-	return first && ss_tool_present(t, first);
+	return first && (ss_tool_present(t, first) || (t->flags & SS_TOOL_OF_PROGRAM && programs_elsewhere));
 }
 
 void ss_tool_request_release(struct ss_tool_request *a)

@@ -48,10 +48,6 @@ bool ss_tool_answer(struct ss_tool_request *a, struct ss_out *o, struct ss_err *
 bool ss_tool_request_run(struct ss_tool_request *a, struct ss_err *err);
 void ss_tool_request_release(struct ss_tool_request *a);
 
-/*
- * Has the run what the tool reads? `first` is its first host, NULL where it has none. A tool that
- * reads other files is not even listed where there are none.
- */
 /* The tool's tables, whether the model's hosts are profiles or files with its stored answer. */
 bool ss_request_tables(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 /* The kind of files that the tool is asked of for this run: those with its stored answers, if there are any. */
@@ -64,6 +60,12 @@ bool ss_request_combines(const struct ss_tool *t, const struct ss_run *run);
 /* And only so? A stored answer is its host's own, too. */
 bool ss_request_only_combined(const struct ss_tool *t, const struct ss_run *run, bool as_xprof);
 bool ss_request_listed(const struct ss_tool *t, const struct ss_run *run);
-bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first);
+/*
+ * Has the run what the tool reads? `first` is its first host, NULL where it has none. A tool that
+ * reads other files is not even listed where there are none.
+ */
+bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first, bool programs_elsewhere);
+/* Has another host compiled programs, where the first has none? Opens one after the other until one has. */
+bool ss_request_programs_elsewhere(const struct ss_run *run, const struct ss_host *first);
 
 #endif

@@ -61,7 +61,7 @@ static bool run_tool(struct ss_sql *s, struct ss_sql_answer *a, struct ss_err *e
 {
 	struct ss_request q = { .model = s->model, .arena = &s->arena, .as_tables = true };
 	struct ss_host *one = (struct ss_host *)(uintptr_t)host_asked(s);
-	if (!(a->tool->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS)) &&
+	if (!(a->tool->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_OF_PROGRAM)) &&
 	    s->model->nhosts > 1) {
 		if (!ss_model_init(&a->one, &one, 1, err))
 			return false;

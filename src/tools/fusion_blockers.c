@@ -292,7 +292,7 @@ static bool search(struct search *s, struct ss_err *err)
 	if (!s->inside || !ss_hlo_links_of(&s->links, s->m, s->q->arena))
 		return ss_fail_mem(err);
 	mark_inside(s);
-	if (!ss_module_ops(s->q, &s->ops, err))
+	if (!ss_module_ops(s->q, &s->pick, &s->ops, err))
 		return false;
 	if (!find_pairs(s))
 		return ss_fail_mem(err);
@@ -302,7 +302,7 @@ static bool search(struct search *s, struct ss_err *err)
 	for (size_t i = 0; i < s->pairs.n && i < MOST_PAIRS; i++)
 		put_pair(s, t, &s->pairs.v[i]);
 	put_reasons(s, ss_result_table(s->out, "reasons", "By reason", reason_cols, SS_COUNT(reason_cols)));
-	if (!ss_module_table(s->q, s->out, err))
+	if (!ss_module_table(s->q, &s->pick, s->out, err))
 		return false;
 	if (s->n > MOST_PAIRS)
 		ss_result_note(s->out, SS_INFO,
@@ -354,11 +354,10 @@ const struct ss_tool ss_tool_fusion_blockers = {
 	.title = "Fusion blockers",
 	.summary = "Pairs of operations of a compiled program that are not fused, and what of the reason the program shows",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_OURS,
+	.flags = SS_TOOL_OURS | SS_TOOL_OF_PROGRAM,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.present = ss_module_present,
-	.facts = SS_FACTS_OPS,
 	.run = run,
 	.conclude = conclude,
 };

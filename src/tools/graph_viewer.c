@@ -57,12 +57,12 @@ static bool pick(struct ss_graph_view *v, struct ss_err *err)
 	struct ss_err why = { 0 };
 	bool named = param(v, "module_name").n || param(v, "program_id").n;
 	if (!named && v->node.n) {
-		if (!ss_module_pick_by_node(v->q, v->node, &v->pick, err))
+		if (!ss_module_pick_by_node(v->q, v->node, true, &v->pick, err))
 			return false;
 	} else if (!ss_module_pick(v->q, &ss_tool_graph_viewer, &v->pick, &why)) {
 		if (why.code != SS_ENOTFOUND || !v->node.n)
 			return ss_fail(err, why.code, "%s", why.text);
-		if (!ss_module_pick_by_node(v->q, v->node, &v->pick, err))
+		if (!ss_module_pick_by_node(v->q, v->node, true, &v->pick, err))
 			return false;
 		if (!v->pick.module)
 			return ss_fail(err, why.code, "%s", why.text);
@@ -124,7 +124,7 @@ static bool show_graph(struct ss_graph_view *v, struct ss_err *err)
 					.max_nodes = ss_str_is(format, "dot") ? UINT32_MAX : MAX_NODES,
 					.merge_fusions = ss_str_is(param(v, "merge_fusion"), "true") };
 	if (!find_node(v, true, &ask.instr, &ask.computation, err) || !ss_graph_tables(v, &ask, format, err) ||
-	    !ss_module_table(v->q, v->out, err))
+	    !ss_module_table(v->q, &v->pick, v->out, err))
 		return false;
 	v->out->content_type = "text/html";
 	if (!v->g.nleft_out)
@@ -348,6 +348,7 @@ const struct ss_tool ss_tool_graph_viewer = {
 	.title = "Graph viewer",
 	.summary = "A compiled program as a graph around one instruction, as text and as a proto",
 	.kind = SS_KIND_GRAPH,
+	.flags = SS_TOOL_OF_PROGRAM,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.present = ss_module_present,

@@ -358,21 +358,24 @@ static bool put_rows(struct query *s, struct ss_err *err)
 		ss_result_note(s->out, SS_INFO,
 			       ss_arena_printf(s->out->arena, "the first %u of %zu instructions are listed", MOST_LISTED,
 					       s->matches.n));
-	return ss_module_table(s->q, s->out, err) && (!s->no_memory || ss_fail_mem(err));
+	return ss_module_table(s->q, &s->pick, s->out, err) && (!s->no_memory || ss_fail_mem(err));
 }
 
 /* ---- the request ---- */
 
-/* As named; else the one that has the instruction; else the one of most time. */
+/* As named; else one that has the instruction; else the one of most time. */
 static bool pick(struct query *s, struct ss_err *err)
 {
 	struct ss_str instruction = param(s, "instruction");
 	bool program = param(s, "module_name").n || param(s, "program_id").n;
 	if (!program && instruction.n &&
-	    !ss_module_pick_by_node(s->q, ss_str_sub(instruction, instruction.p[0] == '%', instruction.n), &s->pick, err))
+	    !ss_module_pick_by_node(s->q, instruction, false, &s->pick, err))
 		return false;
+	bool nowhere = !program && instruction.n && !s->pick.module;
 	if (!s->pick.module && !ss_module_pick(s->q, &ss_tool_hlo_query, &s->pick, err))
 		return false;
+	if (nowhere)
+		return ss_fail(err, SS_ENOTFOUND, "no program has an instruction named '" SS_FMT "'", SS_ARG(instruction));
 	s->m = s->pick.module;
 	return ss_hlo_module_ties_of(&s->ties, s->m, s->q->arena) || ss_fail_mem(err);
 }
@@ -391,7 +394,7 @@ static bool read_filters(struct query *s, struct ss_err *err)
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct query s = { .q = q, .out = out };
-	bool ok = read_filters(&s, err) && pick(&s, err) && ss_module_ops(q, &s.ops, err) && find(&s, err) && put_rows(&s, err);
+	bool ok = read_filters(&s, err) && pick(&s, err) && ss_module_ops(q, &s.pick, &s.ops, err) && find(&s, err) && put_rows(&s, err);
 	for (unsigned k = 0; k < FILTERS; k++)
 		ss_regex_free(s.filter[k]);
 	ss_vec_free(&s.matches);
@@ -459,11 +462,10 @@ const struct ss_tool ss_tool_hlo_query = {
 	.title = "HLO query",
 	.summary = "Instructions of a compiled program by expressions, near one of them, or on the path between two",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_OURS,
+	.flags = SS_TOOL_OURS | SS_TOOL_OF_PROGRAM,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.present = ss_module_present,
-	.facts = SS_FACTS_OPS,
 	.run = run,
 	.conclude = conclude,
 };

@@ -523,7 +523,7 @@ static bool fill(struct view *v, struct ss_err *err)
 	set_props(v, ss_result_at(out, 0));
 	fill_timeline(v, ss_result_at(out, 0));
 	fill_spans(v);
-	return fill_indefinite(v, err) && fill_blocks(v, err) && ss_module_table(v->q, out, err);
+	return fill_indefinite(v, err) && fill_blocks(v, err) && ss_module_table(v->q, &v->pick, out, err);
 }
 
 static bool prepare(struct view *v, struct ss_err *err)
@@ -596,6 +596,7 @@ const struct ss_tool ss_tool_memory_viewer = {
 	.title = "Memory viewer",
 	.summary = "Memory of a compiled program: size by program order, buffers at the peak, padding",
 	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_OF_PROGRAM,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.present = ss_module_present,

@@ -16,27 +16,32 @@ struct ss_module_pick {
 	const struct ss_hlo_module *module; /* indexed */
 	struct ss_str file;	/* "jit_step(17)" */
 	int64_t program_id;
+	struct ss_host *host;	/* whose program it is, and whose times are shown; others may hold it, too */
 };
 
 /*
- * The program that the query names by name or number; without either the one whose operations take
- * most time on the device, for XProf's clients and where no such time is known the largest one.
- * Looks through all hosts of the model. SS_ENODATA: the profile holds none; SS_ENOTFOUND: not the
- * one asked for.
+ * One of the programs of all hosts of the model. Programs of one name are one program if their instructions are the same
+ * (ss_hlo_hash); else each is told by the first host that holds it. Hosts with devices stand before those without.
+ *
+ * The program that the query names by name or number; without either, of the first host that holds programs the one whose
+ * operations take most time, or where no such time is known the largest one. For XProf's clients the first of a name, and the
+ * largest of all. SS_ENODATA: there is none; SS_ENOTFOUND: not the one asked for.
  */
 bool ss_module_pick(const struct ss_request *q, const struct ss_tool *tool, struct ss_module_pick *out, struct ss_err *err);
 /*
- * The program that holds an instruction of this name, in the order of the programs' names;
+ * The program that holds an instruction of this name, or with `computations` a computation, a '%' before it or not: the one of
+ * most time, else the first in the order of the programs' names; for XProf's clients always the latter, and instructions alone.
  * out->module is NULL if there is none.
  */
-bool ss_module_pick_by_node(const struct ss_request *q, struct ss_str node, struct ss_module_pick *out, struct ss_err *err);
+bool ss_module_pick_by_node(const struct ss_request *q, struct ss_str node, bool computations, struct ss_module_pick *out,
+			    struct ss_err *err);
 
 /*
- * What programs computed, with times (ss_ops_computed). NULL and true: XProf's clients ask, or it is not known; a profile
- * whose operations cannot be read has programs all the same.
+ * What the programs of the program's host computed, with times (ss_ops_computed). NULL and true: XProf's clients ask, or it is
+ * not known; a profile whose operations cannot be read has programs all the same.
  */
 struct ss_op_db;
-bool ss_module_ops(const struct ss_request *q, const struct ss_op_db **out, struct ss_err *err);
+bool ss_module_ops(const struct ss_request *q, const struct ss_module_pick *p, const struct ss_op_db **out, struct ss_err *err);
 /* The program's instruction of this name in it; NULL: its time is not known. */
 const struct ss_op *ss_module_op(const struct ss_op_db *db, const struct ss_module_pick *p, struct ss_str name);
 
@@ -45,8 +50,8 @@ const struct ss_op *ss_module_op(const struct ss_op_db *db, const struct ss_modu
  */
 bool ss_module_hottest_op(const struct ss_request *q, const struct ss_module_pick *p, struct ss_str *name, struct ss_err *err);
 
-/* The table "modules": name, number and size of all programs, by name. */
-bool ss_module_table(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
+/* The table "modules": all programs by name, with the hosts that hold them; a note where the one shown has another's name. */
+bool ss_module_table(const struct ss_request *q, const struct ss_module_pick *p, struct ss_result *out, struct ss_err *err);
 
 /* Does the profile name HLO protos at all? */
 bool ss_module_present(const struct ss_host *first);

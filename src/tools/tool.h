@@ -34,6 +34,8 @@ enum ss_tool_flags {
 	SS_TOOL_SESSION = 1 << 6,
 	/* Of merged parts as well: all it asks for are facts that parts hold (model/reduced/part.h). */
 	SS_TOOL_OF_PARTS = 1 << 8,
+	/* About one compiled program, which any host may hold: by default those of all hosts are offered (module_pick.h). */
+	SS_TOOL_OF_PROGRAM = 1 << 9,
 	SS_TOOL_XPROF_ALL_HOSTS = 1 << 7, /* XProf's clients are offered the combination alone; ours each host, too */
 };
 

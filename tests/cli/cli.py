@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The command line: statuses, what goes to stdout and to stderr, and what is said about bad input."""
 import argparse
+import csv
 import gzip
 import json
 import os
@@ -267,6 +268,40 @@ def programs(c, scratch):
         said = done.stderr.decode('utf-8', 'replace')
         c.check('a program that is none is refused in words', done.returncode == 1 and said.startswith('stepscope: '), said)
         c.check('and nothing binary is printed', all(ch.isprintable() or ch == '\n' for ch in said), repr(said[:200]))
+
+
+def programs_of_hosts(c, scratch):
+    """All hosts' programs are offered; one name is told by host where what it names differs."""
+    run = os.path.join(scratch, 'hosts', 'plugins', 'profile', 'run')
+    os.makedirs(run)
+    source = os.path.join(profiles.ROOT, '{}', 'plugins', 'profile', 'run', 'host0.xplane.pb')
+    with open(source.format('synth_tpu1'), 'rb') as f:
+        tpu = f.read()
+    other = tpu.replace(b'dense/tanh', b'dense/tenh')
+    c.check('the other program differs', other != tpu and len(other) == len(tpu))
+    files = {'a': source.format('synth_gpu_unlike_hosts'), 'b': tpu, 'c': other, 'd': tpu}
+    for host, data in files.items():
+        if isinstance(data, str):
+            with open(data, 'rb') as f:
+                data = f.read()
+        with open(os.path.join(run, f'{host}.xplane.pb'), 'wb') as f:
+            f.write(data)
+    logs = os.path.join(scratch, 'hosts')
+    for tool in ('hlo_query', 'fusion_blockers', 'graph_viewer', 'memory_viewer'):
+        for flags, want, shown in (([], [('b', '2'), ('c', '1')], 'b'), (['-H', 'c'], [('c', '1')], 'c'), (['-H', 'c,d'], [('c', '1'), ('d', '1')], 'c'), (['-H', 'd,b'], [('b', '2')], 'b')):
+            done = c.run(['tool', tool, logs, '-f', 'csv', '-t', 'modules', *flags])
+            rows = list(csv.DictReader(done.stdout.decode().splitlines()))
+            c.check(f'{tool} {flags}: programs', [(r['host'], r['hosts']) for r in rows] == want and len({r['module_name'] for r in rows}) == 1, done.stdout + done.stderr)
+            c.check(f'{tool} {flags}: a word where they differ', (f"differ between hosts: this is that of '{shown}'" in done.stderr.decode()) == (len(want) > 1), done.stderr)
+        done = c.run(['tool', tool, logs, '-H', 'a'])
+        c.check(f'{tool} of a host without programs', done.returncode == 1 and b"host 'a' holds no compiled programs" in done.stderr, done.stderr)
+    for host, word in (('b', b'dense/tanh'), ('c', b'dense/tenh'), ('ALL_HOSTS', b'dense/tanh')):
+        done = c.run(['tool', 'hlo_query', logs, '-H', host, '-f', 'csv', '-p', 'opcode=tanh'])
+        c.check(f'the program of {host}', word in done.stdout and len(done.stdout.splitlines()) > 1, done.stdout)
+    times = {host: list(csv.DictReader(c.run(['tool', 'hlo_query', logs, '-H', host, '-f', 'csv']).stdout.decode().splitlines())) for host in ('b', 'ALL_HOSTS')}
+    c.check('the times are those of one host', times['b'] == times['ALL_HOSTS'] and any(r['self_time_ps'] for r in times['b']), times['b'][:2])
+    tools = c.run(['tools', logs, '--color=never']).stdout.decode()
+    c.check('and are offered where the first host has none', re.search(r'^hlo_query +Inst.*[^)]$', tools, re.M), tools)
 
 
 def one_answer_about_steps(c, scratch):
@@ -677,6 +712,7 @@ def main():
         scattered(c, os.path.join(scratch, 'scattered'))
         shard_numbers(c, scratch)
         programs(c, scratch)
+        programs_of_hosts(c, scratch)
         terminal(c, scratch)
     late_hosts(c)
     full_disk(c)

@@ -234,6 +234,9 @@ static bool data(struct ss_call *c, enum ss_format format, struct ss_err *err)
 		hosts = ss_call_arg(c, "hosts");
 	if (!hosts.n)
 		hosts = ss_call_arg(c, "host");
+	/* XProf finds a program whatever host is named. */
+	if (tool->flags & SS_TOOL_OF_PROGRAM && format == SS_FORMAT_XPROF)
+		hosts = SS_STR("");
 	/* Without a host XProf takes all, even where it then fails. */
 	return ss_call_select(c, run, tool, hosts, &sel, err) && ss_reply_tool(c, tool, run, &sel, format, err);
 }

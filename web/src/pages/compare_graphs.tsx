@@ -10,6 +10,7 @@ import { Failure, Waiting } from "../widgets/notes";
 import { hostFor } from "./choose";
 import { alone, type Side } from "./compare_model";
 import { draw, EMPTY, GraphPicture, useCosts } from "./graph_picture";
+import { shownHost } from "./programs";
 import type { Session } from "./session";
 
 const TOOL = "graph_viewer";
@@ -85,7 +86,7 @@ function InProgram({ side, run, module, name, marked, session }: SideProps & { s
 		graph_width: 1,
 		merge_fusion: "true",
 	});
-	const costs = useCosts(session, program ?? "");
+	const costs = useCosts(session, program ?? "", shownHost(value));
 	const result = value ?? EMPTY;
 	const graph = useMemo(() => draw(result, costs), [result, costs]);
 	const [selected, select] = useState<number | null>(null);

@@ -21,12 +21,12 @@ export interface Costs {
 	row: ReadonlyMap<string, number>; /* by instruction, in this program */
 }
 
-/* hlo_stats of the same host, or else of all together; the program's number stands at the end of its name. */
-export function useCosts(session: Session, module: string): Costs | undefined {
+/* hlo_stats of the host whose program it is; the program's number stands at the end of its name. */
+export function useCosts(session: Session, module: string, host: string): Costs | undefined {
 	const stats = session.tools.find((t) => t.name === "hlo_stats" && t.available);
-	const { value } = useJson<Result>(stats ? "api/tool/hlo_stats" : null, {
+	const { value } = useJson<Result>(stats && host ? "api/tool/hlo_stats" : null, {
 		run: session.run.run,
-		host: stats ? hostFor(stats, session.host) : "",
+		host: stats ? hostFor(stats, host) : "",
 	});
 	return useMemo(() => {
 		const t = table(value ?? EMPTY, "ops");

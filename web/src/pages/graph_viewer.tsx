@@ -17,6 +17,7 @@ import { Icon } from "../widgets/icon";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import { Suggest } from "../widgets/suggest";
 import { TextView } from "../widgets/text_view";
+import { ProgramChoice, programsOf, shownHost } from "./programs";
 import { costText, draw, EMPTY, GraphPicture, useCosts, type Costs, type Graph } from "./graph_picture";
 import type { Session } from "./session";
 
@@ -56,7 +57,7 @@ export function GraphViewerPage({ session }: { session: Session }) {
 		<div class="page page-fill">
 			<h1 class="visually-hidden">{session.tool.title}</h1>
 			<Controls
-				modules={strings(table(value ?? other.value ?? EMPTY, "modules"), "module_name") ?? []}
+				result={value ?? other.value}
 				module={module}
 				root={propText(nodes, "node_name")}
 				session={session}
@@ -76,37 +77,21 @@ export function GraphViewerPage({ session }: { session: Session }) {
 /* ---- what to show ---- */
 
 interface ControlsProps {
-	modules: readonly string[];
+	result: Result | undefined;
 	module: string;
 	root: string;
 	session: Session;
 	width: string;
 }
 
-function Controls({ modules, module, root, session, width }: ControlsProps) {
+function Controls({ result, module, root, session, width }: ControlsProps) {
 	const type = useQuery("type") || "graph";
 	const merged = useQuery("merge_fusion") === "true";
 	const configs = useQuery("show_metadata") === "true";
-	const names = modules.includes(module) || !module ? modules : [module, ...modules];
-	const file = (t: string) =>
-		address("data/plugin/profile/data", { tag: TOOL, run: session.run.run, host: session.host, module_name: module, type: t });
+	const file = (t: string) => address(`api/tool/${TOOL}`, { run: session.run.run, host: session.host, module_name: module, type: t });
 	return (
 		<div class="bar bar-tools">
-			<label class="field">
-				Program
-				<select
-					class="select"
-					value={module}
-					title={module}
-					onChange={(e) => adjust({ module_name: e.currentTarget.value, program_id: undefined, node_name: undefined, op: undefined })}
-				>
-					{names.map((m) => (
-						<option key={m} value={m}>
-							{m}
-						</option>
-					))}
-				</select>
-			</label>
+			<ProgramChoice programs={programsOf(result)} name={module} host={shownHost(result)} forget={["node_name", "op"]} />
 			<OpSearch key={`${module} ${root}`} module={module} root={root} session={session} />
 			<label class="field" title="Maximum distance from the instruction, along operands and users">
 				Width
@@ -228,7 +213,7 @@ interface PictureProps {
 }
 
 function Neighbourhood({ result, session, module, merged }: PictureProps) {
-	const costs = useCosts(session, module);
+	const costs = useCosts(session, module, shownHost(result));
 	const nodes = table(result, "nodes");
 	const graph = useMemo(() => draw(result, costs), [result, costs]);
 	const op = useQuery("op");

@@ -19,6 +19,7 @@ import { ToolLinks, type Way } from "../widgets/tool_links";
 import { useResult } from "./answer";
 import { blocksOf } from "./memory_blocks";
 import { MemoryMap } from "./memory_map";
+import { ProgramChoice, programsOf, shownHost } from "./programs";
 import { csvAddress, type Session } from "./session";
 
 const SPACES: readonly [string, string][] = [
@@ -46,7 +47,7 @@ export function MemoryViewerPage({ session }: { session: Session }) {
 			{error && <Failure text={error} />}
 			{(error || value) && (
 				<Choices
-					modules={strings(table(value ?? EMPTY, "modules"), "module_name") ?? []}
+					result={value}
 					module={module || propText(table(value ?? EMPTY, "timeline"), "module")}
 					space={space || "0"}
 				/>
@@ -59,20 +60,10 @@ export function MemoryViewerPage({ session }: { session: Session }) {
 
 const EMPTY: Result = { tool: "", title: "", run: "", host: "", notes: [], tables: [] };
 
-function Choices({ modules, module, space }: { modules: readonly string[]; module: string; space: string }) {
-	const names = modules.includes(module) || !module ? modules : [module, ...modules];
+function Choices({ result, module, space }: { result: Result | undefined; module: string; space: string }) {
 	return (
 		<div class="bar">
-			<label class="field">
-				Program
-				<select class="select" value={module} onChange={(e) => adjust({ module_name: e.currentTarget.value })}>
-					{names.map((m) => (
-						<option key={m} value={m}>
-							{m}
-						</option>
-					))}
-				</select>
-			</label>
+			<ProgramChoice programs={programsOf(result)} name={module} host={shownHost(result)} />
 			<label class="field">
 				Memory
 				<select

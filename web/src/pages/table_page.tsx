@@ -17,6 +17,7 @@ import { RichText } from "../widgets/rich_text";
 import { formatView } from "../timeline/viewport";
 import { useResult } from "./answer";
 import { programLink } from "./program_links";
+import { ProgramChoice, programsOf, shownHost } from "./programs";
 import { csvAddress, type Session } from "./session";
 
 export function TablePage({ session }: { session: Session }) {
@@ -26,7 +27,7 @@ export function TablePage({ session }: { session: Session }) {
 	return (
 		<div class={classes("page", long && "page-fill")}>
 			<PageHead session={session} />
-			<ParamBar tool={session.tool} programs={programsOf(value)} />
+			<ParamBar tool={session.tool} result={value} />
 			{error && <Failure text={error} />}
 			{!value && loading && <Waiting what="Reading the profile…" />}
 			{value && <ResultView result={value} session={session} />}
@@ -69,34 +70,8 @@ function stretchHref(q: Readonly<Record<string, string>>): string | undefined {
 /* What people write, and do not choose. */
 const WRITTEN: readonly string[] = ["regex", "condition", "instruction", "edges"];
 
-/* The compiled programs to choose from, of a tool that is about one of them. */
-function programsOf(result: Result | undefined): readonly string[] {
-	const t = result?.tables.find((x) => x.name === "modules");
-	return (t?.data[t.cols.findIndex((c) => c.id === "module_name")] ?? []).map(String);
-}
-
-function ProgramChoice({ programs }: { programs: readonly string[] }) {
-	const chosen = useQuery("module_name");
-	return (
-		<label class="field" title="compiled program">
-			<span>program</span>
-			<select
-				class="select"
-				value={chosen}
-				onChange={(e) => adjust({ module_name: e.currentTarget.value || undefined, program_id: undefined, instruction: undefined, path_to: undefined })}
-			>
-				<option value="">default</option>
-				{programs.map((p) => (
-					<option key={p} value={p}>
-						{p}
-					</option>
-				))}
-			</select>
-		</label>
-	);
-}
-
-function ParamBar({ tool, programs }: { tool: Tool; programs: readonly string[] }) {
+function ParamBar({ tool, result }: { tool: Tool; result: Result | undefined }) {
+	const programs = programsOf(result);
 	const q = useStore(query, (x) => x);
 	const stretch = (tool.params ?? []).some((p) => p.name === "from") ? stretchHref(q) : undefined;
 	const params = (tool.params ?? []).filter((p) => p.values.length > 1);
@@ -108,7 +83,16 @@ function ParamBar({ tool, programs }: { tool: Tool; programs: readonly string[] 
 	if (!params.length && !set.length && !written.length && !choice) return null;
 	return (
 		<div class="bar">
-			{choice && <ProgramChoice programs={programs} />}
+			{choice && (
+				<ProgramChoice
+					programs={programs}
+					name={q["module_name"] ?? ""}
+					host={shownHost(result)}
+					label="program"
+					none="default"
+					forget={["instruction", "path_to"]}
+				/>
+			)}
 			{params.map((p) => (
 				<label key={p.name} class="field" title={p.doc}>
 					<span>{p.name.replace(/_/g, " ")}</span>
