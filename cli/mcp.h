@@ -36,7 +36,6 @@ struct mcp_tool {
 	const char *name, *doc;
 	const char *words[8]; /* of the command, before the arguments */
 	struct mcp_param params[16];
-	const char *begin; /* of an answer, where the status does not tell it from a refusal; NULL: it does */
 };
 
 extern const struct mcp_tool mcp_tools[]; /* the last has no name */

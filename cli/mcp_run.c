@@ -227,12 +227,6 @@ static void put_origin(struct ss_buf *b, const struct mcp_call *c, const struct 
 	ss_buf_free(&command);
 }
 
-static bool is_refusal(const struct mcp_call *c, const struct page *p, int status)
-{
-	return status != 0 || (c->tool->begin && !c->cursor_byte &&
-			       !ss_str_starts(ss_buf_get(&p->text), ss_str_from(c->tool->begin)));
-}
-
 static void put_result(struct ss_buf *b, const struct mcp_call *c, struct page *p, int status)
 {
 	struct ss_buf origin = { 0 };
@@ -256,7 +250,7 @@ static void put_result(struct ss_buf *b, const struct mcp_call *c, struct page *
 	put_text(b, ss_buf_get(&origin));
 	ss_buf_lit(b, "],\"structuredContent\":");
 	ss_buf_str(b, ss_buf_get(&origin));
-	ss_buf_printf(b, ",\"isError\":%s}", is_refusal(c, p, status) ? "true" : "false");
+	ss_buf_printf(b, ",\"isError\":%s}", status != 0 ? "true" : "false");
 	b->no_memory = b->no_memory || origin.no_memory;
 	ss_buf_free(&origin);
 }

@@ -86,15 +86,18 @@ const struct mcp_tool mcp_tools[] = {
 	    { "name", MCP_TEXT, false, "--value name=", "*", "a pattern of events, as displayed: fusion*" },
 	    { "min_dur_ps", MCP_NUMBER, false, "--value min_dur_ps=", "0", "minimum duration of the events" } } },
 	{ "hlo_neighborhood",
-	  "The instructions around one instruction of a compiled program: what it computes from, and who uses it.",
-	  { "xprof", "get_hlo_neighborhood" },
-	  .params = { PROFILE,
-	    { "instruction", MCP_TEXT, true, "--instruction_name=", NULL, "its name: fusion.12" },
-	    { "module", MCP_TEXT, false, "--module_name=", NULL, "a program of the table modules (default: the first)" },
-	    { "radius", MCP_NUMBER, false, "--radius=", NULL, "maximum distance from the instruction (default: 2)" },
-	    { "follow_calls", MCP_FLAG, false, "--follow_calls=", NULL, "also the bodies of fusions and loops" },
-	    { "max_nodes", MCP_NUMBER, false, "--max_nodes=", NULL, "maximum number of instructions (default: 200)" } },
-	  .begin = "Neighborhood of " },
+	  "The instructions around one instruction of a compiled program, with their times, as CSV: what it computes from, and "
+	  "who uses it. The analysis hlo_query has more conditions.",
+	  { "tool", "--format", "csv", "--table", "instructions" },
+	  .params = { { "analysis", MCP_TEXT, false, NULL, "hlo_query", NULL },
+	    PROFILE,
+	    { "instruction", MCP_TEXT, true, "--param instruction=", NULL, "its name: fusion.12" },
+	    RUN,
+	    HOST,
+	    { "module", MCP_TEXT, false, "--param module_name=", NULL,
+	      "a program of the table modules (default: of those that have the instruction the one of most time)" },
+	    { "radius", MCP_NUMBER, false, "--param radius=", NULL, "maximum distance from the instruction (default: 2)" },
+	    { "direction", MCP_TEXT, false, "--param direction=", NULL, "operands, users or both (default)" } } },
 	{ "diff",
 	  "Compares the runs of two sides: the step time with its interval, where the difference is, which operations changed.",
 	  { "diff", "--color=never" },
@@ -136,7 +139,7 @@ static void put_schema(struct ss_buf *b, const struct mcp_tool *t)
 	for (const struct mcp_param *p = t->params; p->name; p++) {
 		if (p->doc)
 			put_param(b, p->name, p->type, p->doc, first);
-		first = false;
+		first = first && !p->doc;
 	}
 	put_param(b, "cursor", MCP_TEXT, "next_cursor of the previous page, to continue there", false);
 	put_param(b, "max_bytes", MCP_NUMBER,
@@ -260,15 +263,15 @@ static bool take(struct given *g, size_t at, const char *value)
 		g->operands[at] = (char *)value;
 		return true;
 	}
-	if (p->type != MCP_FLAG || strchr(p->option, '='))
+	if (p->type != MCP_FLAG)
 		return add_option(g, p->option, value);
-	return strcmp(value, "True") != 0 || add_word(g, p->option);
+	return strcmp(value, "true") != 0 || add_word(g, p->option);
 }
 
 static bool text_of(struct given *g, const struct ss_jtok *t, struct ss_str name, const char **out)
 {
-	struct ss_str text = t->kind == SS_J_TRUE    ? SS_STR("True")
-			     : t->kind == SS_J_FALSE ? SS_STR("False")
+	struct ss_str text = t->kind == SS_J_TRUE    ? SS_STR("true")
+			     : t->kind == SS_J_FALSE ? SS_STR("false")
 						     : ss_jtok_str(t, &g->c->arena);
 	if (t->kind != SS_J_STRING && t->kind != SS_J_NUMBER && t->kind != SS_J_TRUE && t->kind != SS_J_FALSE)
 		return ss_fail(g->err, SS_EINVAL, "'" SS_FMT "' must be a text, a number, true or false", SS_ARG(name));

@@ -187,7 +187,7 @@ def agents(c):
         if len(results) == 4 and results[1].get('content'):
             command = results[1]['structuredContent']['command']
             c.check(f'mcp of {place}: the command that repeats it', command.endswith(' ' + named) and results[1]['structuredContent']['profile'] == named, command)
-            c.check(f'mcp of {place}: neighbours', results[2]['content'][0]['text'].startswith('Neighborhood of '), results[2])
+            c.check(f'mcp of {place}: neighbours', results[2]['content'][0]['text'].startswith('"instruction",') and '\n"dot.5",' in results[2]['content'][0]['text'], results[2])
             c.check(f'mcp of {place}: another path', results[3]['isError'] is True, results[3])
 
 

@@ -5,6 +5,7 @@ bottleneck is known (tests/diagnosis). With --peers the reference client, `mcp` 
     mcp.py [--bin build/stepscope] [--peers]
 """
 import argparse
+import csv
 import glob
 import json
 import os
@@ -118,6 +119,25 @@ def answers(s):
     rows = [json.loads(x) for x in got['content'][0]['text'].splitlines()]
     check('events: of the window', rows and got['structuredContent']['window'] == {'start_ps': 10**11, 'end_ps': 10**11 + 10**9} and
           all(r['start_ps'] < 10**11 + 10**9 and r['start_ps'] + r['dur_ps'] > 10**11 and r['plane'] == '/host:CPU' and r['dur_ps'] >= 10**6 for r in rows), rows[:2])
+    got = s.call('hlo_neighborhood', **calls[9][1])
+    rows = list(csv.DictReader(got['content'][0]['text'].splitlines()))
+    done = subprocess.run([s.binary, 'tool', 'hlo_query', os.path.join(profiles.ROOT, 'synth_tpu1'), '-f', 'csv', '-p', 'instruction=dot.5', '-p', 'radius=1'],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True)
+    check('a neighbourhood is that of hlo_query', [r['instruction'] for r in rows] == ['dot.5', 'param_0', 'param_1', 'tanh.5'] and done.stdout == got['content'][0]['text'], rows)
+    other = s.call('hlo_neighborhood', profile='synth_gpu_unlike_hosts', instruction='while.35049', radius=9, max_bytes=1000)
+    check('of a program that the first host lacks', other['isError'] is False and other['content'][0]['text'].splitlines()[1].startswith('"while.35049"') and
+          other['structuredContent']['truncated'], other)
+    got, whole = other, ''
+    while True:
+        whole += got['content'][0]['text']
+        if not got['structuredContent']['truncated']:
+            break
+        got = s.call('hlo_neighborhood', profile='synth_gpu_unlike_hosts', instruction='while.35049', radius=9, max_bytes=1000, cursor=got['structuredContent']['next_cursor'])
+    words = shlex.split(other['structuredContent']['command'])[1:]
+    want = subprocess.run([s.binary, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True).stdout
+    check('and its pages are what the command prints', whole == want and want.count('\n') > 5, (whole, want))
+    got = s.call('tool', profile='synth_tpu1', name='graph_viewer', params={'merge_fusion': True})
+    check('true as a parameter', got['isError'] is False and 'merge_fusion=true' in got['structuredContent']['command'], got)
     check('the host is said', s.call(*calls[5][:1], **calls[5][1])['structuredContent']['host'] == 'host1')
 
 
@@ -156,8 +176,8 @@ def refused(s):
         ('sql', {**t, 'query': 'SELECT zeroblob(1000000000)'}, '64 MiB'), ('sql', {**t, 'query': 'SELECT ' + '(' * 500 + '1' + ')' * 500}, ''),
         ('sql', {**t, 'query': 'SELECT 1', 'values': {f'v{i}': i for i in range(80)}}, ''),
         ('saved_sql', {**t, 'name': 'nosuch'}, 'no named query'), ('events', {**t, 'start_ps': 'soon'}, 'whole number'), ('events', {**t, 'query': 'SELECT 1'}, "no argument 'query'"),
-        ('hlo_neighborhood', {**t, 'instruction': 'dot.5', 'follow_calls': 'yes'}, 'true or false'),
-        ('hlo_neighborhood', {**t, 'instruction': 'nosuch'}, "'nosuch' not found"), ('hlo_neighborhood', {**t, 'instruction': 'dot.5', 'module': 'zz'}, "no program 'zz'"),
+        ('diff', {**t, 'new_profile': 'synth_tpu1', 'anyway': 'yes'}, 'true or false'), ('hlo_neighborhood', {**t, 'instruction': 'dot.5', 'direction': 'up'}, 'both, operands or users'),
+        ('hlo_neighborhood', {**t, 'instruction': 'nosuch'}, "named 'nosuch'"), ('hlo_neighborhood', {**t, 'instruction': 'dot.5', 'module': 'zz'}, "no program 'zz'"),
         ('events', {**t, 'max_bytes': 10**9}, 'max_bytes'), ('events', {**t, 'cursor': 'x'}, 'not a cursor'), ('events', {**t, 'cursor': 'f' * 16 + '-' + '9' * 30}, 'not a cursor'),
         ('events', {**t, 'cursor': '0' * 16 + '-99999999999'}, 'cursor'),
     ]
