@@ -394,7 +394,8 @@ static bool read_filters(struct query *s, struct ss_err *err)
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	struct query s = { .q = q, .out = out };
-	bool ok = read_filters(&s, err) && pick(&s, err) && ss_module_ops(q, &s.pick, &s.ops, err) && find(&s, err) && put_rows(&s, err);
+	bool ok = read_filters(&s, err) && pick(&s, err) && ss_module_ops(q, &s.pick, &s.ops, err) && find(&s, err) &&
+		  put_rows(&s, err);
 	for (unsigned k = 0; k < FILTERS; k++)
 		ss_regex_free(s.filter[k]);
 	ss_vec_free(&s.matches);
