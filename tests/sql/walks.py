@@ -99,7 +99,7 @@ def walks(c):
             rows, props = ask(c, sample, module, **{column: pattern})
             want = [r['name'] for r in g.nodes.values() if re.search(pattern, r[column])]
             c.check(f'{sample}: {column} {pattern}', sorted(r['instruction'] for r in rows) == sorted(want) and props['matching'] == len(want), rows[:3])
-    for params, sentence in (({'instruction': 'none'}, 'no instruction named'), ({'path_to': 'x'}, 'no instruction named'), ({'radius': '-1'}, 'radius'),
+    for params, sentence in (({'instruction': 'none'}, "no program has an instruction named 'none'"), ({'path_to': 'x'}, 'no instruction named'), ({'radius': '-1'}, 'radius'),
                              ({'direction': 'left'}, 'direction'), ({'name': '('}, 'regular expression')):
         p = subprocess.run([c.binary, 'tool', 'hlo_query', profiles.logdir(SAMPLES[0], c.scratch), *(x for k, v in params.items() for x in ('-p', f'{k}={v}'))],
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=90, text=True)
