@@ -223,6 +223,7 @@ static void time_is_shared_once(void **state)
 	assert_true(ss_busy_add(&b, 1, 150, 220, SS_WORK_HOST_COMPUTE)); /* joined */
 	assert_true(ss_busy_add(&b, b.n, 160, 170, SS_WORK_HOST_WAIT_INPUT));
 	assert_int_equal(b.n, 3);
+	ss_busy_sort(&b);
 	assert_true(ss_busy_share(&b, begin_ps, end_ps, 2, work_ps[0]));
 	assert_int_equal(work_ps[0][SS_WORK_HOST_WAIT_INPUT], 10);
 	assert_int_equal(work_ps[0][SS_WORK_HOST_COMPUTE], 70);

@@ -70,23 +70,25 @@ static bool is_computing(uint32_t work)
 /* When something was computed; when anything was done, if nothing was. */
 static bool unite(struct finder *f)
 {
-	struct ss_busy all = { 0 };
 	bool computing = false;
-	if (!ss_vec_reserve(&all, f->busy.n + 1))
-		return false;
+	ss_busy_sort(&f->busy);
 	for (size_t i = 0; i < f->busy.n; i++)
 		computing |= is_computing(f->busy.v[i].work);
-	for (size_t i = 0; i < f->busy.n; i++)
-		if (!computing || is_computing(f->busy.v[i].work))
-			all.v[all.n++] = f->busy.v[i];
-	ss_busy_unite(&all);
-	bool ok = ss_vec_reserve(&f->work, all.n + 1);
-	for (size_t i = 0; ok && i < all.n; i++) {
-		f->work.v[f->work.n++] = (struct interval){ all.v[i].begin_ps, all.v[i].end_ps, f->work_ps };
-		f->work_ps += (uint64_t)all.v[i].end_ps - (uint64_t)all.v[i].begin_ps;
+	for (size_t i = 0; i < f->busy.n; i++) {
+		const struct ss_work_span *span = &f->busy.v[i];
+		struct interval *last = f->work.n ? &f->work.v[f->work.n - 1] : NULL;
+		if (computing && !is_computing(span->work))
+			continue;
+		if (last && span->begin_ps <= last->end_ps)
+			last->end_ps = span->end_ps > last->end_ps ? span->end_ps : last->end_ps;
+		else if (!ss_vec_push(&f->work, ((struct interval){ span->begin_ps, span->end_ps, 0 })))
+			return false;
 	}
-	ss_vec_free(&all);
-	return ok;
+	for (size_t i = 0; i < f->work.n; i++) {
+		f->work.v[i].before_ps = f->work_ps;
+		f->work_ps += (uint64_t)f->work.v[i].end_ps - (uint64_t)f->work.v[i].begin_ps;
+	}
+	return true;
 }
 
 static uint64_t work_before(const struct finder *f, int64_t at_ps)

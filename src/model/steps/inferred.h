@@ -84,12 +84,12 @@ struct ss_busy {
 
 /* Spans of one line come one after another: `first` is the number of spans before the line. */
 bool ss_busy_add(struct ss_busy *b, size_t first, int64_t begin_ps, int64_t end_ps, enum ss_work work);
-/* Make the spans ascending and disjoint, whatever work they are. */
-void ss_busy_unite(struct ss_busy *b);
+/* By their begin, in place. */
+void ss_busy_sort(struct ss_busy *b);
 
 /*
  * Give each moment within n disjoint ascending ranges to one kind of work: work_ps is n times
- * SS_WORK_COUNT.
+ * SS_WORK_COUNT. The spans are sorted; what is open at once takes memory.
  */
 bool ss_busy_share(const struct ss_busy *b, const int64_t *begin_ps, const int64_t *end_ps, size_t n,
 		   uint64_t *work_ps);

@@ -180,25 +180,14 @@ bool ss_busy_add(struct ss_busy *b, size_t first, int64_t begin_ps, int64_t end_
 	return ss_vec_push(b, ((struct ss_work_span){ begin_ps, end_ps, 0, (uint32_t)work }));
 }
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct ss_work_span *sa = a, *sb = b;
-	return sa->begin_ps < sb->begin_ps ? -1 : sa->begin_ps > sb->begin_ps;
-}
+/* qsort would take as much memory again. */
+#define SORT_ITEM struct ss_work_span
+#define SORT_LESS(ctx, a, b) ((void)(ctx), (a)->begin_ps < (b)->begin_ps)
+#include "base/introsort_of.h"
 
-void ss_busy_unite(struct ss_busy *b)
+void ss_busy_sort(struct ss_busy *b)
 {
-	size_t k = 0;
-	if (!b->n)
-		return;
-	qsort(b->v, b->n, sizeof(*b->v), by_begin);
-	for (size_t i = 1; i < b->n; i++) {
-		if (b->v[i].begin_ps > b->v[k].end_ps)
-			b->v[++k] = b->v[i];
-		else if (b->v[i].end_ps > b->v[k].end_ps)
-			b->v[k].end_ps = b->v[i].end_ps;
-	}
-	b->n = k + 1;
+	sort_items(b->v, b->n, NULL);
 }
 
 /* Kinds of work, the one that counts last. */
@@ -213,29 +202,42 @@ static const uint8_t rank_of[SS_WORK_COUNT] = {
 
 enum { RANKS = 12 };
 
-struct boundary {
+struct open_end {
 	int64_t at_ps;
-	int8_t change; /* +1 begin, -1 end */
 	uint8_t rank;
 };
 
-static int by_time(const void *a, const void *b)
+/* Spans that have begun: a heap, the one that ends first is v[0]; and how many of each rank. */
+struct open_spans {
+	SS_VEC(struct open_end) ends;
+	int64_t n[RANKS];
+};
+
+static bool open_span(struct open_spans *o, const struct ss_work_span *span)
 {
-	const struct boundary *ba = a, *bb = b;
-	return ba->at_ps < bb->at_ps ? -1 : ba->at_ps > bb->at_ps;
+	struct open_end end = { span->end_ps, rank_of[span->work] };
+	size_t at = o->ends.n;
+	if (!ss_vec_push(&o->ends, end))
+		return false;
+	for (; at && o->ends.v[(at - 1) / 2].at_ps > end.at_ps; at = (at - 1) / 2)
+		o->ends.v[at] = o->ends.v[(at - 1) / 2];
+	o->ends.v[at] = end;
+	o->n[end.rank]++;
+	return true;
 }
 
-static struct boundary *list_boundaries(const struct ss_busy *b)
+static void close_first(struct open_spans *o)
 {
-	struct boundary *v = malloc((2 * b->n + 1) * sizeof(*v));
-	for (size_t i = 0; v && i < b->n; i++) {
-		uint8_t rank = rank_of[b->v[i].work];
-		v[2 * i] = (struct boundary){ b->v[i].begin_ps, 1, rank };
-		v[2 * i + 1] = (struct boundary){ b->v[i].end_ps, -1, rank };
+	struct open_end *v = o->ends.v, last = v[--o->ends.n];
+	o->n[v[0].rank]--;
+	size_t at = 0;
+	for (size_t child; (child = 2 * at + 1) < o->ends.n; at = child) {
+		child += child + 1 < o->ends.n && v[child + 1].at_ps < v[child].at_ps;
+		if (last.at_ps <= v[child].at_ps)
+			break;
+		v[at] = v[child];
 	}
-	if (v && b->n)
-		qsort(v, 2 * b->n, sizeof(*v), by_time);
-	return v;
+	v[at] = last;
 }
 
 static uint32_t highest(const int64_t open[RANKS])
@@ -269,19 +271,24 @@ bool ss_busy_share(const struct ss_busy *b, const int64_t *begin_ps, const int64
 		   uint64_t *work_ps)
 {
 	uint32_t work_of[RANKS] = { 0 };
-	int64_t open[RANKS] = { 0 };
+	struct open_spans open = { .n = { 0 } };
 	struct ranges r = { begin_ps, end_ps, n, 0, work_ps };
-	struct boundary *v = list_boundaries(b);
-	if (!v)
-		return false;
+	int64_t now_ps = b->n ? b->v[0].begin_ps : 0;
+	bool ok = true;
 	for (uint32_t k = 0; k < SS_WORK_COUNT; k++)
 		work_of[rank_of[k]] = k;
-	for (size_t i = 0; i + 1 < 2 * b->n; i++) {
-		open[v[i].rank] += v[i].change;
-		uint32_t rank = highest(open);
-		if (rank && v[i + 1].at_ps > v[i].at_ps)
-			share(&r, v[i].at_ps, v[i + 1].at_ps, work_of[rank]);
+	for (size_t i = 0; ok && (i < b->n || open.ends.n);) {
+		bool ends = open.ends.n && (i == b->n || open.ends.v[0].at_ps <= b->v[i].begin_ps);
+		int64_t next_ps = ends ? open.ends.v[0].at_ps : b->v[i].begin_ps;
+		uint32_t rank = highest(open.n);
+		if (rank && next_ps > now_ps)
+			share(&r, now_ps, next_ps, work_of[rank]);
+		now_ps = next_ps;
+		if (ends)
+			close_first(&open);
+		else
+			ok = open_span(&open, &b->v[i++]);
 	}
-	free(v);
-	return true;
+	ss_vec_free(&open.ends);
+	return ok;
 }
