@@ -433,11 +433,11 @@ static struct ss_track *new_track(struct build *b, const struct prep *p, enum ss
 	if (!((size_t)tr->ntracks + 1 <= b->track_cap ||
 	      ss_grow((void **)&tr->tracks, &b->track_cap, (size_t)tr->ntracks + 1, sizeof(*tr->tracks))))
 		return NULL;
-	uint8_t *bytes = malloc(n + blocks);
+	/* Large blocks are zeros that no one has written: the threads that find the levels then clear their pages. */
+	uint8_t *bytes = calloc(n + blocks, 1);
 	if (!bytes)
 		return NULL;
 	ss_huge_advise(bytes, n + blocks);
-	memset(bytes, 0, n);
 	struct ss_track *t = &tr->tracks[tr->ntracks++];
 	*t = (struct ss_track){
 		.plane = p->plane, .line = p->line, .section = p->section, .kind = kind, .n = n,
