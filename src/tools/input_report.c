@@ -186,10 +186,9 @@ static struct ss_str next_step(const struct ss_input_report *r)
 	if (!bound)
 		return SS_STR("The rest of this page may be skipped, as input is not the limit.");
 	if (r->host.uses_tf_data)
-		return SS_STR("See the breakdown of input work on the host below (section 3) for "
-			      "the op to improve.");
-	return SS_STR("No input pipeline was seen on the host, so the breakdown below (section 3) "
-		      "is empty. An input pipeline made with "
+		return SS_STR("See the breakdown of input work on the host below for the op to improve.");
+	return SS_STR("No input pipeline was seen on the host, so the breakdown below is "
+		      "empty. An input pipeline made with "
 		      "<a href=\"https://www.tensorflow.org/guide/data\" "
 		      "target=\"_blank\">tf.data</a> is recorded in profiles.");
 }

@@ -289,8 +289,7 @@ static void tips(const struct ss_input_report *r, struct ss_table *t)
 	add_tip(t, "faq", "Tool troubleshooting / FAQ",
 		SS_STR("docs/tools/overview_page.md explains every figure of this page"));
 	add_tip(t, "host", on_host,
-		SS_STR("input_pipeline_analyzer: section 3 breaks the input work of the "
-		       "host down by op"));
+		SS_STR("input_pipeline_analyzer: the input work of the host, by op"));
 	add_tip(t, "host", on_host,
 		SS_STR("trace_viewer: what each host thread was doing, and when"));
 	add_tip(t, "device", on_device,
@@ -449,9 +448,14 @@ static void drop_unknown(struct ss_table *t, enum ss_hardware hardware)
 		"device_idle_time_percent", "host_idle_time_percent", "device_duty_cycle_percent",
 		"device_duty_cycle_high_confidence_percent",
 	};
-	/* Without a device nothing was placed on one: XProf counts what a compiled program ran on the CPU as that. */
 	static const char *const of_devices[] = { "host_tf_op_percent", "device_tf_op_percent", "device_op_time_eager_percent" };
-	for (size_t i = 0; hardware == SS_HW_CPU_ONLY && i < SS_COUNT(of_devices); i++)
+	/*
+	 * Without a device nothing was placed on one: XProf counts what a compiled program ran on the CPU as that. Kernels
+	 * that name no operation were placed on one.
+	 */
+	bool kernels = !is_zero(t, "device_compute_16bit_percent") || !is_zero(t, "device_compute_32bit_percent");
+	bool unknown = hardware == SS_HW_CPU_ONLY || (kernels && is_zero(t, "device_tf_op_percent"));
+	for (size_t i = 0; unknown && i < SS_COUNT(of_devices); i++)
 		drop(t, of_devices[i]);
 	for (size_t i = 0; i < SS_COUNT(wholes); i++)
 		if (is_zero(t, wholes[i][0]) && is_zero(t, wholes[i][1])) {

@@ -405,7 +405,7 @@ function TopOps({ t, session }: { t: TableData | undefined; session: Session }) 
 		return (
 			<section class="card" aria-label="Top operations">
 				<h2>Top operations on the device</h2>
-				<p class="empty">No operation ran on a device in this profile.</p>
+				<p class="empty">No operation of a framework was recorded on a device.</p>
 			</section>
 		);
 	const self = numbers(t, "selfTimePercent") ?? [];
