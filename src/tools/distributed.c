@@ -7,10 +7,9 @@
  * duration of it is its transfer, and what it takes longer on a rank is waiting. Clocks of ranks
  * differ, durations do not. Rules of steps: model/torch/steps.h, by the device.
  */
+#include "base/safe.h"
 #include "model/host/host.h"
-#include "model/torch/comm.h"
-#include "model/torch/device.h"
-#include "model/torch/steps.h"
+#include "model/torch/rank.h"
 #include "tools/torch_tool.h"
 #include "tools/words.h"
 
@@ -74,83 +73,15 @@ static int64_t rank_in(struct ss_str name)
 
 /* ---- one rank ---- */
 
-static bool collect(const struct ss_torch *t, struct ss_intervals *compute, struct ss_intervals *communication)
+static bool add_calls(struct job *j, const struct ss_torch_rank *t)
 {
 	bool ok = true;
-	for (size_t i = 0; ok && i < t->device.n; i++) {
-		const struct ss_torch_device_event *e = &t->device.v[i];
-		if (ss_torch_is_kernel(e))
-			ok = ss_intervals_add(e->kind == SS_TORCH_KERNEL ? compute : communication, e->begin_ns, e->end_ns);
+	for (size_t i = 0; ok && i < t->ncalls; i++) {
+		const struct ss_torch_rank_call *c = &t->calls[i];
+		j->all_numbered &= c->sequence >= 0;
+		ok = ss_vec_push(&j->calls, ((struct call){ .key = c->key, .nth = c->nth, .sequence = c->sequence, .ns = c->dur_ns,
+							    .rank = (uint32_t)j->ranks.n - 1 }));
 	}
-	for (size_t i = 0; ok && !t->device.n && i < t->ops.n; i++)
-		if (t->ops.v[i].parent == SS_NONE)
-			ok = ss_intervals_add(compute, t->ops.v[i].begin_ns, t->ops.v[i].end_ns);
-	for (size_t i = 0; ok && !t->device.n && i < t->ranges.n; i++) {
-		const struct ss_torch_range *r = &t->ranges.v[i];
-		struct ss_str name = ss_torch_text(t, r->name);
-		if (ss_torch_is_gloo(t, r))
-			ok = ss_intervals_add(communication, r->begin_ns, r->end_ns);
-		else if (!ss_kineto_is_step(name) && !ss_kineto_is_dataloader(name))
-			ok = ss_intervals_add(compute, r->begin_ns, r->end_ns);
-	}
-	ss_intervals_unite(compute);
-	ss_intervals_unite(communication);
-	return ok;
-}
-
-static bool clip(const struct ss_intervals *s, int64_t begin_ns, int64_t end_ns, struct ss_intervals *out)
-{
-	bool ok = true;
-	out->v.n = 0;
-	for (size_t i = 0; ok && i < s->v.n; i++) {
-		int64_t from = s->v.v[i].begin_ns > begin_ns ? s->v.v[i].begin_ns : begin_ns;
-		ok = ss_intervals_add(out, from, s->v.v[i].end_ns < end_ns ? s->v.v[i].end_ns : end_ns);
-	}
-	return ok;
-}
-
-/* The mean step. */
-static bool add_times(const struct ss_torch *t, struct rank *r)
-{
-	struct ss_intervals compute = { 0 }, communication = { 0 }, c = { 0 }, m = { 0 };
-	struct ss_torch_step *steps = malloc((t->steps.n + 1) * sizeof(*steps));
-	bool ok = steps && ss_torch_device_steps(t, steps) && collect(t, &compute, &communication);
-	for (size_t i = 0; ok && i < t->steps.n; i++) {
-		ok = clip(&compute, steps[i].begin_ns, steps[i].end_ns, &c) &&
-		     clip(&communication, steps[i].begin_ns, steps[i].end_ns, &m);
-		double n = (double)t->steps.n * 1000;
-		int64_t c_ns = ss_intervals_ns(&c), m_ns = ss_intervals_ns(&m), both_ns = ss_intervals_common_ns(&c, &m);
-		r->computation_us += (double)(c_ns - both_ns) / n;
-		r->overlap_us += (double)both_ns / n;
-		r->communication_us += (double)(m_ns - both_ns) / n;
-		r->other_us += (double)(steps[i].end_ns - steps[i].begin_ns - c_ns - m_ns + both_ns) / n;
-	}
-	free(steps);
-	ss_intervals_free(&compute);
-	ss_intervals_free(&communication);
-	ss_intervals_free(&c);
-	ss_intervals_free(&m);
-	return ok;
-}
-
-static bool add_calls(struct job *j, const struct ss_torch *t)
-{
-	struct ss_torch_comm_call *v;
-	size_t n;
-	bool ok = ss_torch_comm_calls(t, &v, &n);
-	struct ss_u64map nth = { 0 };
-	for (size_t i = 0; ok && i < n; i++) {
-		struct call c = { .key = ss_mix(ss_str_hash(ss_str_from(v[i].kind)), ss_str_hash(v[i].group)),
-				  .ns = v[i].end_ns - v[i].begin_ns, .sequence = v[i].sequence,
-				  .rank = (uint32_t)j->ranks.n - 1 };
-		uint32_t before = ss_u64map_get(&nth, c.key);
-		uint32_t now = before == SS_NONE ? 0 : before + 1;
-		c.nth = now;
-		j->all_numbered &= c.sequence >= 0;
-		ok = ss_u64map_put(&nth, c.key, now) && ss_vec_push(&j->calls, c);
-	}
-	ss_u64map_free(&nth);
-	free(v);
 	return ok;
 }
 
@@ -158,23 +89,24 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 {
 	(void)arg;
 	(void)i;
-	return ss_host_torch(h, err) != NULL;
+	return ss_host_torch_rank(h, err) != NULL;
 }
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct job *j = arg;
-	const struct ss_torch *t = ss_host_torch(h, err);
+	const struct ss_torch_rank *t = ss_host_torch_rank(h, err);
 	if (!t)
 		return false;
 	if (!t->is_torch)
 		return true;
-	struct rank r = { .number = t->rank, .host = j->m->hosts[i]->name };
+	struct rank r = { .number = t->number, .host = j->m->hosts[i]->name, .computation_us = t->computation_us,
+			  .overlap_us = t->overlap_us, .communication_us = t->communication_us, .other_us = t->other_us };
 	if (r.number < 0)
 		r.number = rank_in(r.host);
 	if (r.number < 0)
 		r.number = (int64_t)i;
-	bool ok = add_times(t, &r) && ss_vec_push(&j->ranks, r) && add_calls(j, t);
+	bool ok = ss_vec_push(&j->ranks, r) && add_calls(j, t);
 	return ok || ss_fail_mem(err);
 }
 
@@ -210,8 +142,8 @@ static void join(struct job *j, const struct call *v, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct rank *r = &j->ranks.v[v[i].rank];
 		r->calls++;
-		r->total_ns += v[i].ns;
-		r->transfer_ns += transfer_ns;
+		r->total_ns = ss_safe_sum(r->total_ns, v[i].ns);
+		r->transfer_ns = ss_safe_sum(r->transfer_ns, transfer_ns);
 	}
 }
 
@@ -339,7 +271,8 @@ const struct ss_tool ss_tool_distributed = {
 	.title = "Distributed",
 	.summary = "PyTorch: computation, communication and waiting of the ranks of a job",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS |
+		 SS_TOOL_OF_PARTS,
 	.present = ss_host_is_torch,
 	.run = run,
 	.conclude = conclude,

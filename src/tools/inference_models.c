@@ -31,17 +31,10 @@ static struct served_item item_of_batch(const struct ss_inference *inf, const st
 	};
 }
 
-/* What the batching layer of a host was configured with, by model. */
-struct configured {
-	struct ss_str model;
-	struct ss_batching_params params;
-};
-
 /* What is read of one host. */
 struct of_host {
 	struct ss_inference inf;
-	struct configured *configured;
-	size_t nconfigured;
+	struct ss_batching batching;
 };
 
 struct reader {
@@ -68,9 +61,9 @@ static struct served_model *model_of(struct reader *rd, struct ss_str name)
 
 static void find_params(const struct of_host *h, struct served_model *m)
 {
-	for (size_t i = 0; i < h->nconfigured && !m->params.known; i++)
-		if (ss_str_eq(h->configured[i].model, m->name))
-			m->params = h->configured[i].params;
+	for (size_t i = 0; i < h->batching.n && !m->params.known; i++)
+		if (ss_str_eq(h->batching.v[i].model, m->name))
+			m->params = h->batching.v[i].params;
 }
 
 static bool add_copied(struct served_model *m, const struct ss_inference *inf, uint32_t pattern, uint64_t dur_ps)
@@ -110,56 +103,25 @@ static bool add_host(struct reader *rd, const struct of_host *h)
 	return true;
 }
 
-static bool known_of(const struct of_host *o, struct ss_str model)
+static bool keep_batching(struct reader *rd, struct ss_batching *to, const struct ss_batching *from)
 {
-	for (size_t i = 0; i < o->nconfigured; i++)
-		if (ss_str_eq(o->configured[i].model, model))
-			return true;
-	return false;
-}
-
-static bool read_params_of(struct reader *rd, struct of_host *o, const struct ss_host *h, struct ss_str model)
-{
-	struct configured *c = &o->configured[o->nconfigured];
-	struct ss_batching_params *p = &c->params;
-	if (known_of(o, model))
-		return true;
-	if (!ss_host_batching_params(h, model, rd->q->arena, p))
-		return false;
-	struct ss_str *const texts[] = { &p->threads, &p->max_batch_size, &p->timeout_us, &p->max_enqueued, &p->allowed_sizes };
-	for (size_t i = 0; i < SS_COUNT(texts); i++)
-		*texts[i] = ss_intern_str(rd->texts, *texts[i]);
-	c->model = ss_intern_str(rd->texts, model);
-	o->nconfigured++;
-	return true;
-}
-
-/*
- * Of every model that has batches, and of all as one: whether models are told apart the last host
- * may decide.
- */
-static bool read_all_params(struct reader *rd, struct of_host *o, const struct ss_host *h)
-{
-	const struct ss_inference *inf = &o->inf;
-	struct ss_strmap models = { 0 };
-	bool ok = true;
-	for (uint32_t i = 0; ok && i < inf->nbatches; i++)
-		ok = ss_strmap_add(&models, inf->batches[i].model) != SS_NONE;
-	o->configured = SS_NEW_N(rd->q->arena, struct configured, (size_t)models.n + 2);
-	ok = ok && o->configured;
-	for (uint32_t i = 0; ok && i < models.n; i++)
-		ok = read_params_of(rd, o, h, models.keys[i]);
-	if (ok && models.n)
-		ok = read_params_of(rd, o, h, SS_STR("ALL"));
-	ss_strmap_free(&models);
-	return ok;
+	to->v = SS_NEW_N(rd->q->arena, struct ss_batching_model, from->n + 1);
+	for (; to->v && to->n < from->n; to->n++) {
+		struct ss_batching_model *m = &to->v[to->n];
+		*m = from->v[to->n];
+		struct ss_str *const texts[] = { &m->model, &m->params.threads, &m->params.max_batch_size, &m->params.timeout_us,
+						 &m->params.max_enqueued, &m->params.allowed_sizes };
+		for (size_t i = 0; i < SS_COUNT(texts); i++)
+			*texts[i] = ss_intern_str(rd->texts, *texts[i]);
+	}
+	return to->v;
 }
 
 static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	(void)arg;
 	(void)i;
-	return ss_host_inference(h, err) != NULL;
+	return ss_host_batching(h, err) != NULL;
 }
 
 static void note_name(struct reader *rd, struct ss_str name)
@@ -178,10 +140,11 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 	struct reader *rd = arg;
 	struct of_host *o = &rd->hosts[i];
 	const struct ss_inference *inf = ss_host_inference(h, err);
-	if (!inf)
+	const struct ss_batching *batching = inf ? ss_host_batching(h, err) : NULL;
+	if (!batching)
 		return false;
 	o->inf = *inf;
-	if ((rd->texts->copies && !ss_inference_intern(&o->inf, inf, rd->texts)) || !read_all_params(rd, o, h))
+	if ((rd->texts->copies && !ss_inference_intern(&o->inf, inf, rd->texts)) || !keep_batching(rd, &o->batching, batching))
 		return ss_fail_mem(err);
 	for (uint32_t k = 0; k < o->inf.nrequests; k++)
 		note_name(rd, o->inf.requests[k].model);

@@ -133,6 +133,8 @@ static bool write_trace(const struct ss_request *q, struct ss_result *out, struc
 	struct ss_megascale m = { 0 };
 	if (q->model->nhosts != 1)
 		return ss_fail(err, SS_EINVAL, "a trace shows one host: select one of the %zu hosts", q->model->nhosts);
+	if (q->model->visited)
+		return ss_fail(err, SS_EINVAL, "a trace needs the profile itself: parts hold no events");
 	bool ok = ss_model_load(q->model, err) &&
 		  ss_megascale_read(&m, q->model->hosts[0], is_true(q, "group_tiny_events"), err);
 	if (ok)
@@ -142,31 +144,18 @@ static bool write_trace(const struct ss_request *q, struct ss_result *out, struc
 	return ok;
 }
 
-struct transfer_list {
-	struct all *all;
-	struct ss_arena *arena; /* of the request */
-};
-
 static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	(void)arg;
 	(void)i;
-	return ss_host_dcn_lines(h, err) != NULL;
+	return ss_host_dcn(h, err) != NULL;
 }
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
-	struct transfer_list *j = arg;
-	/* Where the host is closed again, what it says goes with it. */
-	struct ss_arena own = { 0 };
-	struct ss_dcn *rows;
-	size_t n;
+	const struct ss_host_dcn *d = ss_host_dcn(h, err);
 	(void)i;
-	bool ok = ss_dcn_collect(h, j->all->texts->copies ? &own : j->arena, &rows, &n, err);
-	if (ok && !add_host(j->all, rows, n))
-		ok = ss_fail_mem(err);
-	ss_arena_release(&own);
-	return ok;
+	return d && (add_host(arg, d->v, d->n) || ss_fail_mem(err));
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -175,8 +164,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		return write_trace(q, out, err);
 	struct ss_table *t = ss_result_table(out, "megascale_stats", "Transfers between slices", cols, SS_COUNT(cols));
 	struct all all = { .texts = &out->texts };
-	struct transfer_list j = { .all = &all, .arena = q->arena };
-	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
+	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &all };
 	bool ok = ss_tool_visit(q, out, &visit, err);
 	if (ok && !fill(t, &all))
 		ok = ss_fail_mem(err);
@@ -228,7 +216,7 @@ const struct ss_tool ss_tool_megascale_stats = {
 	.summary =
 		"Transfers between slices over the data center network: slack, stalls, bandwidth",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_VISITS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_VISITS | SS_TOOL_OF_PARTS,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.present = ss_host_has_dcn,

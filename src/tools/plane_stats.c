@@ -5,8 +5,8 @@
  * so it can exceed the length of the profile. It answers "where is the data", not "how busy was the
  * device".
  */
-#include "model/preprocess/load.h"
-#include "model/timeline/display_lines.h"
+#include "model/host/host.h"
+#include "model/timeline/plane_sums.h"
 #include "table/units.h"
 #include "tools/tool.h"
 
@@ -21,23 +21,15 @@ static const struct ss_col cols[] = {
 	INT("dropped", "Unreadable events", COUNT, NULL),
 };
 
-static void add_plane(struct ss_table *t, struct ss_str host, const struct ss_display_plane *p)
+static void add_plane(struct ss_table *t, struct ss_str host, struct ss_str plane, const struct ss_plane_sum *s)
 {
-	uint64_t events = 0, dropped = 0, busy_ps = 0;
-	for (uint32_t i = 0; i < p->nlines; i++) {
-		const struct ss_display_line *l = &p->lines[i];
-		events += l->n;
-		dropped += l->line ? l->line->ev.dropped : 0;
-		for (uint32_t k = 0; k < l->n; k++)
-			busy_ps += ss_display_dur_ps(l, k);
-	}
 	ss_table_row(t);
 	ss_set_str(t, COL_HOST, host);
-	ss_set_str(t, COL_PLANE, p->base.name);
-	ss_set_i64(t, COL_LINES, p->nlines);
-	ss_set_i64(t, COL_EVENTS, (int64_t)events);
-	ss_set_i64(t, COL_BUSY_PS, (int64_t)busy_ps);
-	ss_set_i64(t, COL_DROPPED, (int64_t)dropped);
+	ss_set_str(t, COL_PLANE, plane);
+	ss_set_i64(t, COL_LINES, (int64_t)s->lines);
+	ss_set_i64(t, COL_EVENTS, (int64_t)s->events);
+	ss_set_i64(t, COL_BUSY_PS, (int64_t)s->busy_ps);
+	ss_set_i64(t, COL_DROPPED, (int64_t)s->dropped);
 }
 
 struct plane_rows {
@@ -49,18 +41,16 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 {
 	(void)arg;
 	(void)i;
-	return ss_host_load(h, err) && ss_host_display_planes(h, err);
+	return ss_host_plane_sums(h, err) != NULL;
 }
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct plane_rows *j = arg;
-	const struct ss_display_plane *planes = ss_host_display_planes(h, err);
-	if (!planes)
-		return false;
-	for (uint32_t k = 0; k < h->nplanes; k++)
-		add_plane(j->t, j->m->hosts[i]->name, &planes[k]);
-	return true;
+	const struct ss_plane_sum *sums = ss_host_plane_sums(h, err);
+	for (uint32_t k = 0; sums && k < h->nplanes; k++)
+		add_plane(j->t, j->m->hosts[i]->name, h->planes[k].name, &sums[k]);
+	return sums;
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -114,7 +104,7 @@ const struct ss_tool ss_tool_plane_stats = {
 	.title = "Plane stats",
 	.summary = "Lines, events and summed event time of each plane",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_OF_PARTS,
 	.run = run,
 	.conclude = conclude,
 };

@@ -175,24 +175,22 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 {
 	(void)arg;
 	(void)i;
-	return !ss_host_has_tfdata(h) || ss_host_pipelines(h, err);
+	return ss_host_tfdata(h, err) != NULL;
 }
 
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct pipeline_rows *j = arg;
-	struct ss_tfdata d;
 	struct ss_str name = j->q->model->hosts[i]->name;
-	bool ok = ss_tfdata_read(&d, h, err);
-	struct ss_str *ids = ok ? make_ids(j->q->arena, &d) : NULL;
-	if (ok && !(ids && add_iterators(j, name, &d, ids)))
-		ok = ss_fail_mem(err);
-	for (size_t k = 0; ok && k < d.npipelines; k++)
-		if (!add_pipeline(j, name, &d, &d.pipelines[k], ids) || !add_stats(j, name, &d, &d.pipelines[k], ids))
-			ok = ss_fail_mem(err);
-	j->ncut += d.ncut;
-	ss_tfdata_release(&d);
-	return ok;
+	const struct ss_tfdata *d = ss_host_tfdata(h, err);
+	if (!d)
+		return false;
+	struct ss_str *ids = make_ids(j->q->arena, d);
+	bool ok = ids && add_iterators(j, name, d, ids);
+	for (size_t k = 0; ok && k < d->npipelines; k++)
+		ok = add_pipeline(j, name, d, &d->pipelines[k], ids) && add_stats(j, name, d, &d->pipelines[k], ids);
+	j->ncut += d->ncut;
+	return ok || ss_fail_mem(err);
 }
 
 static int slowest_first(const void *a, const void *b)
@@ -296,7 +294,7 @@ const struct ss_tool ss_tool_tf_data_bottleneck_analysis = {
 	.title = "tf.data bottleneck analysis",
 	.summary = "The stage of a tf.data input pipeline that the program waits for, and what to do about it",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_OF_PARTS,
 	.present = ss_host_has_tfdata,
 	.run = run,
 	.conclude = conclude,

@@ -555,15 +555,16 @@ def scattered(c, scratch):
 
 
 OF_PARTS = ('host_steps', 'stragglers', 'exposed_communication', 'collectives', 'critical_path', 'what_if', 'overview_page', 'input_pipeline_analyzer',
-            'framework_op_stats', 'kernel_stats', 'host_boundness', 'pod_viewer', 'smart_suggestion')
+            'framework_op_stats', 'kernel_stats', 'host_boundness', 'pod_viewer', 'smart_suggestion', 'plane_stats', 'inference_profile',
+            'megascale_stats', 'distributed', 'tf_data_bottleneck_analysis')
 
 
 def parts_of_all_kinds(c, scratch):
     """Hosts of every kind in one, two and five shards, read in any order: each tool that parts answer, and the summary, as from the files."""
     samples = [os.path.join(profiles.ROOT, s) for s in ('jax_2proc', 'tf_server_2hosts', 'synth_tpu_serving', 'synth_dcn_2hosts', 'synth_gpu_unlike_hosts',
-                                                        'synth_tpu_barriers', 'tpu_v6e_inference', 'synth_tpu_errors')]
+                                                        'synth_tpu_barriers', 'tpu_v6e_inference', 'synth_tpu_errors', 'tf_keras_fast')]
     os.makedirs(scratch)
-    for path in [*samples, os.path.join(HOSTS, 'late_input'), os.path.join(HOSTS, 'slow_gpu')]:
+    for path in [*samples, os.path.join(HOSTS, 'late_input'), os.path.join(HOSTS, 'slow_gpu'), os.path.join(HOSTS, '..', 'torch', 'ranks')]:
         name = os.path.basename(path)
         want = {t: c.run(['tool', t, path, '--host', 'ALL_HOSTS', '--format', 'json']).stdout for t in OF_PARTS}
         summary = c.run(['summary', path, '--format', 'json']).stdout
@@ -614,7 +615,7 @@ def parts(c, scratch):
     with open(part, 'rb') as f:
         whole = f.read()
     for damage, why in ((whole[:-9], 'truncated or damaged|cut short or damaged'), (whole[:60] + b'X' + whole[61:], 'damaged'),
-                        (whole.replace(b'part 5', b'part 9', 1), 'another version'), (b'', 'not a part')):
+                        (whole.replace(b'part 6', b'part 9', 1), 'another version'), (b'', 'not a part')):
         with open(part, 'wb') as f:
             f.write(damage)
         c.case(['merge', lost], 1, '', why)

@@ -519,7 +519,7 @@ def merged_parts(c, logdir, binary):
     shutil.rmtree(parts)
     c.check('a merged run', 'merged/job' in [r['run'] for r in c.json('/api/runs')['runs']])
     for tool in ('host_steps', 'stragglers', 'exposed_communication', 'collectives', 'critical_path', 'what_if', 'overview_page', 'pod_viewer',
-                 'input_pipeline_analyzer', 'framework_op_stats', 'host_boundness'):
+                 'input_pipeline_analyzer', 'framework_op_stats', 'host_boundness', 'plane_stats', 'inference_profile'):
         of_parts, of_files = c.json(f'/api/tool/{tool}?run=merged/job'), c.json(f'/api/tool/{tool}?run=synth_tpu_3hosts/run')
         c.check(f'{tool} of merged parts', of_parts['tables'] and of_parts['tables'] == of_files['tables'] and
                 of_parts['conclusion'] == of_files['conclusion'], str(of_parts)[:300])
@@ -530,7 +530,7 @@ def merged_parts(c, logdir, binary):
     c.check('tools of merged parts', 'stragglers' in names and 'overview_page' in names and 'op_profile' not in names, str(names))
     with open(target, 'rb') as f:
         whole = f.read()
-    for damaged, says in ((whole[:-3], b'cut short or damaged'), (whole.replace(b'part 5', b'part 9', 1), b'another version')):
+    for damaged, says in ((whole[:-3], b'cut short or damaged'), (whole.replace(b'part 6', b'part 9', 1), b'another version')):
         with open(target + '.new', 'wb') as f:
             f.write(damaged)
         os.replace(target + '.new', target)

@@ -191,25 +191,23 @@ static uint64_t input_ps(const struct ss_time_host *t)
 /* The stage that the program waited for, summed over its calls. */
 static bool find_stage(struct ss_attr_build *b, struct ss_err *err)
 {
-	struct ss_tfdata t;
-	bool ok = ss_tfdata_read(&t, b->h, err);
-	uint64_t *self_ps = ok ? calloc(t.niterators + 1, sizeof(*self_ps)) : NULL;
+	const struct ss_tfdata *t = ss_host_tfdata(b->h, err);
+	uint64_t *self_ps = t ? calloc(t->niterators + 1, sizeof(*self_ps)) : NULL;
 	size_t best = SIZE_MAX;
-	for (size_t i = 0; self_ps && i < t.ncalls; i++) {
-		if (t.calls[i].bottleneck == SS_NONE)
+	for (size_t i = 0; self_ps && i < t->ncalls; i++) {
+		if (t->calls[i].bottleneck == SS_NONE)
 			continue;
-		const struct ss_tfdata_stat *s = &t.stats[t.calls[i].bottleneck];
+		const struct ss_tfdata_stat *s = &t->stats[t->calls[i].bottleneck];
 		self_ps[s->iterator] += s->self_ps;
 		best = best == SIZE_MAX || self_ps[s->iterator] > self_ps[best] ? s->iterator : best;
 	}
 	if (best != SIZE_MAX) {
-		b->out->input.name = ss_arena_str(b->arena, t.iterators[best].long_name);
+		b->out->input.name = ss_arena_str(b->arena, t->iterators[best].long_name);
 		b->out->input.ps[0] = self_ps[best];
 	}
-	bool memory = ok && (!self_ps || (best != SIZE_MAX && !b->out->input.name.p));
+	bool memory = t && (!self_ps || (best != SIZE_MAX && !b->out->input.name.p));
 	free(self_ps);
-	ss_tfdata_release(&t);
-	return !memory || ss_fail_mem(err);
+	return t && (!memory || ss_fail_mem(err));
 }
 
 /* The function that is compiled longest. */

@@ -438,15 +438,15 @@ static bool is_of_programs(struct ss_str line)
 	return ss_str_is(line, "XLA Ops") || ss_str_is(line, "XLA Modules");
 }
 
-const struct ss_plane *ss_host_dcn_lines(struct ss_host *h, struct ss_err *err)
+static const struct ss_plane *read_lines(struct ss_host *h, struct ss_err *err)
 {
 	static const struct ss_partial_read programs = { .plane = may_transfer, .line = is_of_programs, .in_time = true };
 	return ss_host_read_partially(h, SS_HOST_TRANSFERS, &programs, err);
 }
 
-bool ss_dcn_collect(struct ss_host *h, struct ss_arena *arena, struct ss_dcn **out, size_t *n, struct ss_err *err)
+static bool collect(struct ss_host *h, struct ss_arena *arena, struct ss_dcn **out, size_t *n, struct ss_err *err)
 {
-	const struct ss_plane *planes = ss_host_dcn_lines(h, err);
+	const struct ss_plane *planes = read_lines(h, err);
 	struct walk w = { .h = h };
 	*out = NULL;
 	*n = 0;
@@ -471,4 +471,34 @@ bool ss_dcn_collect(struct ss_host *h, struct ss_arena *arena, struct ss_dcn **o
 	ss_vec_free(&w.transfers);
 	ss_u64map_free(&w.by_channel);
 	return ok;
+}
+
+struct own {
+	struct ss_host_dcn all; /* first */
+	struct ss_arena arena;
+};
+
+static void release(void *data)
+{
+	struct own *own = data;
+	ss_arena_release(&own->arena);
+	free(own);
+}
+
+static void *build(void *owner, struct ss_err *err)
+{
+	struct own *own = calloc(1, sizeof(*own));
+	if (!own) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	if (collect(owner, &own->arena, &own->all.v, &own->all.n, err))
+		return own;
+	release(own);
+	return NULL;
+}
+
+const struct ss_host_dcn *ss_host_dcn(struct ss_host *h, struct ss_err *err)
+{
+	return ss_part_get(&h->parts[SS_HOST_DCN], build, release, h, err);
 }

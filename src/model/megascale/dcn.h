@@ -34,12 +34,13 @@ struct ss_dcn {
 
 /* Has the host events of such transfers? Needs the host opened only. */
 bool ss_host_has_dcn(const struct ss_host *h);
-/* What all of it is read from: operations and programs of the first TensorCore (partial_read.h). NULL on failure. */
-const struct ss_plane *ss_host_dcn_lines(struct ss_host *h, struct ss_err *err);
-/*
- * All rendezvous of a host, by name; rows and strings live as long as the host and the
- * arena. *out is NULL and *n is 0 if there are none.
- */
-bool ss_dcn_collect(struct ss_host *h, struct ss_arena *arena, struct ss_dcn **out, size_t *n, struct ss_err *err);
+/* All rendezvous of a host, by name. */
+struct ss_host_dcn {
+	struct ss_dcn *v;
+	size_t n;
+};
+
+/* Part of the host; read from the operations and programs of the first TensorCore (partial_read.h). NULL on failure. */
+const struct ss_host_dcn *ss_host_dcn(struct ss_host *h, struct ss_err *err);
 
 #endif

@@ -3,7 +3,8 @@
 
 #include "model/cluster/cluster.h"
 
-static ss_facts_fn *const kinds[] = { ss_facts_requests, ss_facts_device, ss_facts_steps, ss_facts_ops, ss_facts_time };
+static ss_facts_fn *const kinds[] = { ss_facts_requests, ss_facts_device, ss_facts_steps,
+				      ss_facts_ops, ss_facts_time, ss_facts_pages };
 
 static void nothing(void *data)
 {

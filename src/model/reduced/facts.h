@@ -45,7 +45,7 @@ bool ss_facts_open(struct ss_host *h, const struct ss_host_facts *facts, const s
  * tells; damage is p->bad.
  */
 typedef bool ss_facts_fn(struct ss_pack *p, struct ss_host *h, struct ss_err *err);
-ss_facts_fn ss_facts_ops, ss_facts_steps, ss_facts_time, ss_facts_requests, ss_facts_device;
+ss_facts_fn ss_facts_ops, ss_facts_steps, ss_facts_time, ss_facts_requests, ss_facts_device, ss_facts_pages;
 
 /* The part, to be filled when reading: zeroed, in the arena. NULL: memory is out. */
 void *ss_facts_part(struct ss_pack *p, struct ss_host *h, enum ss_host_part part, size_t size);

@@ -15,7 +15,7 @@
 #include "model/reduced/facts.h"
 
 /* Its first bytes. */
-#define SS_PART_MAGIC "stepscope part 5\n"
+#define SS_PART_MAGIC "stepscope part 6\n"
 
 /* One host of a part. */
 struct ss_part_host {

@@ -1,6 +1,9 @@
 /* batching.c - how the batching layer of a serving program is configured, out of the metrics it exports. */
+#include "base/map.h"
 #include "model/host/host.h"
 #include "model/runtime/inference.h"
+
+#include <stdlib.h>
 
 /* "m0:1" is version 1 of the model "m0", as the batching layer calls it. */
 static struct ss_str model_name(struct ss_str id)
@@ -34,7 +37,7 @@ static struct ss_str number(struct ss_arena *arena, const struct ss_xstat *s)
  * The plane of exported metrics has one event at the begin and one at the end of the profile; the
  * stats of the last are the configuration as it is now.
  */
-bool ss_host_batching_params(const struct ss_host *h, struct ss_str model, struct ss_arena *arena, struct ss_batching_params *out)
+static bool params_of(const struct ss_host *h, struct ss_str model, struct ss_arena *arena, struct ss_batching_params *out)
 {
 	const struct ss_plane *p = NULL;
 	const struct ss_str zero = SS_STR("0");
@@ -70,4 +73,60 @@ bool ss_host_batching_params(const struct ss_host *h, struct ss_str model, struc
 		}
 	}
 	return true;
+}
+
+struct own {
+	struct ss_batching all; /* first */
+	struct ss_arena arena;
+};
+
+static void release(void *data)
+{
+	struct own *own = data;
+	ss_arena_release(&own->arena);
+	free(own);
+}
+
+static bool add(struct own *own, const struct ss_host *h, struct ss_str model)
+{
+	struct ss_batching_model *to = &own->all.v[own->all.n];
+	for (size_t i = 0; i < own->all.n; i++)
+		if (ss_str_eq(own->all.v[i].model, model))
+			return true;
+	to->model = model;
+	own->all.n++;
+	return params_of(h, model, &own->arena, &to->params);
+}
+
+static bool add_all(struct own *own, const struct ss_host *h, const struct ss_inference *inf)
+{
+	struct ss_strmap models = { 0 };
+	bool ok = true;
+	for (uint32_t i = 0; ok && i < inf->nbatches; i++)
+		ok = ss_strmap_add(&models, inf->batches[i].model) != SS_NONE;
+	own->all.v = SS_NEW_N(&own->arena, struct ss_batching_model, (size_t)models.n + 2);
+	ok = ok && own->all.v;
+	for (uint32_t i = 0; ok && i < models.n; i++)
+		ok = add(own, h, models.keys[i]);
+	ok = ok && (!models.n || add(own, h, SS_STR("ALL")));
+	ss_strmap_free(&models);
+	return ok;
+}
+
+static void *build(void *owner, struct ss_err *err)
+{
+	struct ss_host *h = owner;
+	const struct ss_inference *inf = ss_host_inference(h, err);
+	struct own *own = inf ? calloc(1, sizeof(*own)) : NULL;
+	if (!inf || (own && add_all(own, h, inf)))
+		return own;
+	if (own)
+		release(own);
+	ss_fail_mem(err);
+	return NULL;
+}
+
+const struct ss_batching *ss_host_batching(struct ss_host *h, struct ss_err *err)
+{
+	return ss_part_get(&h->parts[SS_HOST_BATCHING], build, release, h, err);
 }

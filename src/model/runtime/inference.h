@@ -58,6 +58,20 @@ struct ss_batching_params {
 	struct ss_str threads, max_batch_size, timeout_us, max_enqueued, allowed_sizes;
 };
 
+/*
+ * What the batching layer of a host was configured with: for every model that has batches there, and for "ALL" of them,
+ * which is what they are called where no host tells models apart.
+ */
+struct ss_batching_model {
+	struct ss_str model;
+	struct ss_batching_params params;
+};
+
+struct ss_batching {
+	struct ss_batching_model *v;
+	size_t n;
+};
+
 struct ss_inference {
 	struct ss_inference_request *requests;	/* by id */
 	uint32_t nrequests;
@@ -75,6 +89,9 @@ struct ss_inference {
 
 /* The same, read once and kept (SS_HOST_REQUESTS); loads the host. */
 const struct ss_inference *ss_host_inference(struct ss_host *h, struct ss_err *err);
+
+/* Part of the host; loads it where it may have requests. */
+const struct ss_batching *ss_host_batching(struct ss_host *h, struct ss_err *err);
 
 /* A copy of it in the arena of the keeper, which alone it lives in. False when memory is out. */
 bool ss_inference_intern(struct ss_inference *to, const struct ss_inference *from, struct ss_intern *intern);
@@ -105,11 +122,4 @@ bool ss_host_may_have_requests(const struct ss_host *h);
 /* Of a loaded host; release with ss_inference_release, also after a failure. */
 bool ss_inference_read(struct ss_inference *out, const struct ss_host *h, struct ss_err *err);
 void ss_inference_release(struct ss_inference *inf);
-/*
- * What the batching layer of a loaded host was configured with for `model`. False when memory is
- * out.
- */
-bool ss_host_batching_params(const struct ss_host *h, struct ss_str model, struct ss_arena *arena,
-			     struct ss_batching_params *out);
-
 #endif

@@ -144,7 +144,7 @@ static bool is_pipeline(const struct ss_plane *p, uint32_t meta)
 	return is_iterator_name(name) || stage_of(ss_event_type_of_name(name), &kind);
 }
 
-const struct ss_plane *ss_host_pipelines(struct ss_host *h, struct ss_err *err)
+static const struct ss_plane *read_lines(struct ss_host *h, struct ss_err *err)
 {
 	static const struct ss_partial_read pipelines = { .plane = is_host, .event = is_pipeline };
 	return ss_host_read_partially(h, SS_HOST_PIPELINES, &pipelines, err);
@@ -463,14 +463,14 @@ static void hand_out(struct pass *p)
 	out->npipelines = p->pipelines.n;
 }
 
-bool ss_tfdata_read(struct ss_tfdata *out, struct ss_host *h, struct ss_err *err)
+static bool read_calls(struct ss_tfdata *out, struct ss_host *h, struct ss_err *err)
 {
 	const struct ss_plane *first = ss_host_plane(h, SS_PLANE_HOST_CPU), *planes;
 	struct pass p = { .out = out };
 	*out = (struct ss_tfdata){ 0 };
 	if (!first || !ss_host_has_tfdata(h))
 		return true;
-	if (!(planes = ss_host_pipelines(h, err)))
+	if (!(planes = read_lines(h, err)))
 		return false;
 	p.p = &planes[first - h->planes];
 	p.types = ss_plane_event_types(p.p->x, &p.arena);
@@ -494,11 +494,30 @@ bool ss_tfdata_read(struct ss_tfdata *out, struct ss_host *h, struct ss_err *err
 	return ok || ss_fail_mem(err);
 }
 
-void ss_tfdata_release(struct ss_tfdata *t)
+static void release(void *data)
 {
+	struct ss_tfdata *t = data;
 	free(t->iterators);
 	free(t->stats);
 	free(t->calls);
 	free(t->pipelines);
-	*t = (struct ss_tfdata){ 0 };
+	free(t);
+}
+
+static void *build(void *owner, struct ss_err *err)
+{
+	struct ss_tfdata *t = calloc(1, sizeof(*t));
+	if (!t) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	if (read_calls(t, owner, err))
+		return t;
+	release(t);
+	return NULL;
+}
+
+const struct ss_tfdata *ss_host_tfdata(struct ss_host *h, struct ss_err *err)
+{
+	return ss_part_get(&h->parts[SS_HOST_TFDATA], build, release, h, err);
 }

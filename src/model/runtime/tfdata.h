@@ -17,7 +17,6 @@
 #include "base/str.h"
 
 struct ss_host;
-struct ss_plane;
 
 /* A stage of a pipeline, from the name of its events. */
 struct ss_tfdata_iterator {
@@ -63,11 +62,11 @@ struct ss_tfdata {
 };
 
 bool ss_host_has_tfdata(const struct ss_host *h);	/* of an opened host */
-/* The events of input pipelines of /host:CPU, and no others (partial_read.h): the host's planes. NULL on failure. */
-const struct ss_plane *ss_host_pipelines(struct ss_host *h, struct ss_err *err);
-/* Release with ss_tfdata_release, also after a failure. Strings live as long as the host. */
-bool ss_tfdata_read(struct ss_tfdata *out, struct ss_host *h, struct ss_err *err);
-void ss_tfdata_release(struct ss_tfdata *t);
+/*
+ * Part of the host: what the events of the pipelines of /host:CPU say, of which no others are read (partial_read.h).
+ * Strings live as long as the host. NULL on failure.
+ */
+const struct ss_tfdata *ss_host_tfdata(struct ss_host *h, struct ss_err *err);
 
 /* "ParallelMapV2" is "ParallelMap": versions do not change what a stage is. */
 struct ss_str ss_tfdata_base_name(struct ss_str name);
