@@ -112,7 +112,7 @@ static void put_profile(struct writer *w, const struct ss_export *x, const struc
 static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 {
 	struct ss_stack_tree s;
-	struct writer w = { .gz = ss_gz_open() };
+	struct writer w = { .gz = ss_gz_open(SS_GZ_FAST) };
 	struct ss_str packed;
 	bool ok = ss_stacks_of(&s, x) && w.gz;
 	if (ok) {

@@ -1,4 +1,4 @@
-/* gz_out.c - over zlib, at its fastest level: traces shrink tenfold with any. */
+/* gz_out.c - over zlib; an effort is its level. */
 #include "wire/gz_out.h"
 
 #include <stdlib.h>
@@ -11,14 +11,14 @@ struct ss_gz_out {
 	char piece[32768];
 };
 
-struct ss_gz_out *ss_gz_open(void)
+struct ss_gz_out *ss_gz_open(enum ss_gz_effort effort)
 {
 	struct ss_gz_out *g = calloc(1, sizeof(*g));
 	/*
 	 * 15 bits of window, and 16 for a gzip header without name and time: the same input gives
 	 * the same bytes.
 	 */
-	if (g && deflateInit2(&g->z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+	if (g && deflateInit2(&g->z, (int)effort, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(g);
 		return NULL;
 	}

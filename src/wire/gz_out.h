@@ -9,8 +9,11 @@
 
 struct ss_gz_out;
 
+/* What is read once shrinks tenfold with any effort; what is kept and sent around is worth more. */
+enum ss_gz_effort { SS_GZ_FAST = 1, SS_GZ_SMALL = 6 };
+
 /* NULL when memory is out. */
-struct ss_gz_out *ss_gz_open(void);
+struct ss_gz_out *ss_gz_open(enum ss_gz_effort effort);
 void ss_gz_write(struct ss_gz_out *g, struct ss_str bytes);
 /* End the file. *out is good until ss_gz_close; false when memory was out at any time. */
 bool ss_gz_finish(struct ss_gz_out *g, struct ss_str *out);

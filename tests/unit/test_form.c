@@ -76,7 +76,7 @@ static void others_are_refused_by_name(void **state)
 /* Packed, it is the same file. */
 static void packed_ones_are_known(void **state)
 {
-	struct ss_gz_out *gz = ss_gz_open();
+	struct ss_gz_out *gz = ss_gz_open(SS_GZ_FAST);
 	struct ss_str packed;
 	struct ss_host h;
 	struct ss_err err = { 0 };

@@ -383,7 +383,7 @@ static void operations_get_their_program(void **state)
 /* The same packed, in pieces of all sizes: the window moves over many values. */
 static void packed_texts_are_the_same(void **state)
 {
-	struct ss_gz_out *gz = ss_gz_open();
+	struct ss_gz_out *gz = ss_gz_open(SS_GZ_FAST);
 	struct ss_buf text = { 0 };
 	struct ss_str packed;
 	(void)state;
@@ -458,7 +458,7 @@ static void long_values_are_passed_over(void **state)
 			    "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"ts\":3,\"name\":\"\\\"}";
 	const char *end = "\"},{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"name\":\"b\",\"ts\":5,\"dur\":2}]}";
 	struct ss_buf text = { 0 };
-	struct ss_gz_out *gz = ss_gz_open();
+	struct ss_gz_out *gz = ss_gz_open(SS_GZ_FAST);
 	struct ss_str packed;
 	(void)state;
 	ss_buf_z(&text, begin);
@@ -484,7 +484,7 @@ static void packed_twice(void **state)
 	struct ss_gz_out *gz[3];
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		gz[i] = ss_gz_open();
+		gz[i] = ss_gz_open(SS_GZ_FAST);
 		ss_gz_write(gz[i], layer);
 		assert_true(ss_gz_finish(gz[i], &layer));
 		if (i == 2) {
@@ -558,7 +558,7 @@ static void many_streams_cost_no_square(void **state)
 /* `head`, then `times` times `piece`, packed. */
 static struct ss_gz_out *bomb(struct ss_str head, struct ss_str piece, size_t times, struct ss_str *packed)
 {
-	struct ss_gz_out *gz = ss_gz_open();
+	struct ss_gz_out *gz = ss_gz_open(SS_GZ_FAST);
 	struct ss_buf block = { 0 };
 	size_t each = 65536 / piece.n + 1;
 	for (size_t i = 0; i < each; i++)

@@ -177,7 +177,7 @@ static void judges_utf8(void **state)
 static void unpacks_one_member(void **state)
 {
 	char text[5000];
-	struct ss_gz_out *gz = ss_gz_open();
+	struct ss_gz_out *gz = ss_gz_open(SS_GZ_FAST);
 	struct ss_str packed;
 	struct ss_err err = { 0 };
 	(void)state;

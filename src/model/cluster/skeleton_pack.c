@@ -324,7 +324,7 @@ static void put_events(struct packing *p)
 
 static bool deflate_head(struct packing *p, struct ss_buf *to, struct ss_err *err)
 {
-	struct ss_gz_out *gz = ss_gz_open();
+	struct ss_gz_out *gz = ss_gz_open(SS_GZ_SMALL);
 	struct ss_str packed;
 	bool ok = ss_buf_ok(&p->head, "a skeleton", err) && (gz || ss_fail_mem(err));
 	if (ok) {

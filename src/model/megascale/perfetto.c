@@ -372,7 +372,7 @@ bool ss_perfetto_write(const struct ss_megascale *m, struct ss_arena *arena, str
 	 * Stats of metadata are repeated for each event; a hostile file could have any number of
 	 * both.
 	 */
-	struct writer w = { .m = m, .gz = ss_gz_open(), .budget = 64 * count_events(m) + 100000 };
+	struct writer w = { .m = m, .gz = ss_gz_open(SS_GZ_FAST), .budget = 64 * count_events(m) + 100000 };
 	struct ss_str file = { NULL, 0 };
 	bool ok = w.gz != NULL;
 	if (ok) {

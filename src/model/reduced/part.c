@@ -100,7 +100,7 @@ static bool deflate_hosts(const struct ss_shard *s, struct ss_gz_out *gz, struct
 
 bool ss_shard_write(const struct ss_shard *s, struct ss_buf *to, struct ss_err *err)
 {
-	struct ss_gz_out *gz = ss_gz_open();
+	struct ss_gz_out *gz = ss_gz_open(SS_GZ_SMALL);
 	struct ss_str deflated;
 	bool ok = (gz || ss_fail_mem(err)) && deflate_hosts(s, gz, err) && (ss_gz_finish(gz, &deflated) || ss_fail_mem(err));
 	if (ok) {
