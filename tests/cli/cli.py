@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import profiles
+import runs
 
 SAMPLE = os.path.join(profiles.ROOT, 'synth_tpu1')
 FILE = os.path.join(SAMPLE, 'plugins', 'profile', 'run', 'host0.xplane.pb')
@@ -582,6 +583,30 @@ def parts_of_all_kinds(c, scratch):
                 c.check(f'overview_page of {n} parts of {name} as {form}', got.returncode == 0 and got.stdout == files.stdout, got.stderr[:300])
 
 
+def elements_of_parts(c, scratch):
+    """What input pipelines did for each element is of a part only where it is little of the recording: else its host is named."""
+    os.makedirs(scratch)
+    for n, holds in ((900, True), (1300, False)):
+        host = runs.Plane(1, '/host:CPU')
+        pool = host.line('tf_data_iterator_get_next')
+        for i in range(n):
+            host.event(pool, host.meta('Iterator::Range'), i * 1000000, 500000, {'id': 1})
+        path, out = os.path.join(scratch, f'elements{n}.xplane.pb'), os.path.join(scratch, f'parts{n}')
+        with open(path, 'wb') as f:
+            f.write(runs.field(1, host.bytes()))
+        files = c.run(['tool', 'tf_data_bottleneck_analysis', path, '--format', 'json'])
+        rows = next(t['nrows'] for t in json.loads(files.stdout)['tables'] if t['name'] == 'calls')
+        c.check(f'{n} elements', rows == n, rows)
+        c.run(['reduce', path, '--out', out])
+        got = c.run(['tool', 'tf_data_bottleneck_analysis', out, '--format', 'json'])
+        if holds:
+            c.check(f'{n} elements of a part', got.stdout == files.stdout, got.stderr)
+        else:
+            says = f"the input pipelines of 'elements{n}' have {n} stages of elements, more than a part holds: give its profile itself"
+            c.check(f'{n} elements are too many for a part', got.returncode == 1 and says in got.stderr.decode(), got.stderr)
+        c.case(['tool', 'plane_stats', out], 0, 'host:CPU')
+
+
 def parts(c, scratch):
     """Shards in any order, retries, losses and damage: the same bytes as one process, or a refusal that names who and what."""
     for sample in ('jax_2proc', 'synth_tpu_3hosts'):
@@ -709,6 +734,7 @@ def main():
         one_answer_about_steps(c, scratch)
         parts(c, scratch)
         parts_of_all_kinds(c, os.path.join(scratch, 'kinds'))
+        elements_of_parts(c, os.path.join(scratch, 'elements'))
         no_wrong_culprit(c, scratch)
         scattered(c, os.path.join(scratch, 'scattered'))
         shard_numbers(c, scratch)
