@@ -3,14 +3,15 @@
  * kernels of their own: the result goes through memory. With what the program shows of the reason.
  *
  * Only what stands in the program is said: what an operation is, its layouts, who else uses the result. Where
- * nothing of it explains the pair the reason is empty: the compiler's own decisions are not recorded. Elements of tuples and
- * bitcasts, which cost nothing, are looked through. What fusions and reductions hold inside is fused, and no pair.
+ * nothing of it explains the pair the reason is empty: the compiler's own decisions are not recorded. What a pair's consumer takes,
+ * and by which ways: model/program/hlo_flow.h. What fusions and reductions hold inside is fused, and no pair; neither are
+ * the halves of one asynchronous operation, and values that nothing computes. How many are left out is said.
  */
 #include "base/safe.h"
 #include "base/vec.h"
-#include "hlo/links.h"
 #include "hlo/shape.h"
 #include "model/ops/ops.h"
+#include "model/program/hlo_flow.h"
 #include "tools/module_pick.h"
 #include "tools/words.h"
 
@@ -18,19 +19,18 @@
 #include <stdlib.h>
 
 #define MOST_PAIRS 1000u
-#define MOST_STEPS 64 /* through elements and bitcasts */
 
 enum { R_REASON, R_PAIRS, R_BYTES };
 
 static const struct ss_col reason_cols[] = {
 	STR("reason", "Reason", "Empty: the program does not show it"),
 	INT("pairs", "Pairs", COUNT, NULL),
-	INT("value_bytes", "Results", BYTES, "Of one execution of each pair"),
+	INT("value_bytes", "Size of values", BYTES, "Of one execution of each pair"),
 };
 
 enum {
-	P_PRODUCER, P_PRODUCER_OP, P_CONSUMER, P_CONSUMER_OP, P_REASON, P_BYTES, P_PTIME, P_CTIME, P_RUNS, P_USERS, P_DETAIL,
-	P_MODULE,
+	P_PRODUCER, P_PRODUCER_OP, P_CONSUMER, P_CONSUMER_OP, P_REASON, P_VALUES, P_BYTES, P_PTIME, P_CTIME, P_RUNS, P_USERS,
+	P_DETAIL, P_MODULE,
 };
 
 static const struct ss_col pair_cols[] = {
@@ -39,11 +39,12 @@ static const struct ss_col pair_cols[] = {
 	STR("consumer", "Consumer", NULL),
 	STR("consumer_opcode", "Its opcode", NULL),
 	STR("reason", "Reason", "Empty: the program does not show it"),
-	INT("value_bytes", "Result", BYTES, "What the consumer takes, in one execution"),
-	NUM("producer_ps", "Producer's time", PS, "Own time of all executions; empty: not known"),
-	NUM("consumer_ps", "Consumer's time", PS, "Likewise"),
-	NUM("occurrences", "Executions", COUNT, "Of the consumer in the recording; empty: not known"),
-	INT("users", "Users", COUNT, "Instructions that use the producer's result"),
+	INT("values", "Values", COUNT, "That the consumer takes: the producer's result, or elements of it"),
+	INT("value_bytes", "Size of values", BYTES, "Of all of them, in one execution"),
+	NUM("producer_ps", "Producer's self time", PS, "Of all executions on the program's host; empty: not known"),
+	NUM("consumer_ps", "Consumer's self time", PS, "Likewise"),
+	NUM("occurrences", "Executions", COUNT, "Of the consumer on the program's host; empty: not known"),
+	INT("users", "Users", COUNT, "Operations that take of the producer's result; one more where the computation returns it"),
 	STR("detail", "Detail", "Layouts of a copy, target of a custom call"),
 	STR("module", "Program", NULL),
 };
@@ -79,11 +80,11 @@ static enum kind kind_of(struct ss_str opcode)
 }
 
 struct pair {
-	uint32_t producer, value, consumer; /* value: the element or bitcast that is taken */
+	uint32_t producer, value, consumer; /* value: the first that is taken */
+	uint32_t values, users;
 	int64_t bytes;
 	double order;
 	uint32_t reason; /* into reasons */
-	uint32_t users;
 };
 
 /* The first that holds counts; the last: nothing that the program shows. */
@@ -100,12 +101,13 @@ struct search {
 	struct ss_result *out;
 	struct ss_module_pick pick;
 	const struct ss_hlo_module *m;
-	struct ss_hlo_links links;
 	bool *inside; /* by computation: it is fused, or applied to elements */
 	const struct ss_op_db *ops;
+	struct ss_hlo_flow flow;
 	SS_VEC(struct pair) pairs; /* at most 4 * MOST_PAIRS */
 	size_t n, count[REASONS];
 	double bytes[REASONS];
+	uint64_t halves, given; /* left out: pairs, and values that nothing computes */
 };
 
 static struct ss_hlo_instr read(const struct search *s, uint32_t i)
@@ -140,20 +142,6 @@ static void mark_inside(struct search *s)
 
 /* ---- pairs ---- */
 
-/* What makes the value: elements of tuples and bitcasts are looked through. SS_NONE: nothing does. */
-static uint32_t maker(const struct search *s, uint32_t i)
-{
-	for (int step = 0; step < MOST_STEPS; step++) {
-		struct ss_hlo_instr in = read(s, i);
-		if (!ss_str_is(in.opcode, "bitcast") && !ss_str_is(in.opcode, "get-tuple-element"))
-			return i;
-		if (s->links.operand_first[i] == s->links.operand_first[i + 1])
-			return SS_NONE;
-		i = s->links.operands[s->links.operand_first[i]];
-	}
-	return SS_NONE;
-}
-
 static enum reason reason_of(enum kind a, enum kind b, uint32_t users)
 {
 	static const struct {
@@ -178,7 +166,8 @@ static int by_order(const void *p, const void *q)
 	const struct pair *a = p, *b = q;
 	if (a->order != b->order)
 		return a->order > b->order ? -1 : 1;
-	return a->consumer != b->consumer ? (a->consumer < b->consumer ? -1 : 1) : (a->value > b->value) - (a->value < b->value);
+	return a->consumer != b->consumer ? (a->consumer < b->consumer ? -1 : 1)
+					  : (a->producer > b->producer) - (a->producer < b->producer);
 }
 
 /* Sums of all, and the pairs of most bytes. */
@@ -194,37 +183,66 @@ static bool keep(struct search *s, const struct pair *p)
 	return ss_vec_push(&s->pairs, *p);
 }
 
-static bool add_pair(struct search *s, uint32_t value, uint32_t consumer, const struct ss_hlo_instr *in, enum kind b)
+/* all-reduce-start and all-reduce-done, or what stands between them; send and send-done: one operation. */
+static bool are_halves(struct ss_str producer, struct ss_str consumer)
 {
-	uint32_t producer = maker(s, value);
-	if (producer == SS_NONE)
+	size_t a = ss_str_rchr(producer, '-'), b = ss_str_rchr(consumer, '-');
+	if (kind_of(consumer) != ASYNC || ss_str_ends(consumer, SS_STR("-start")) || ss_str_ends(producer, SS_STR("-done")))
+		return false;
+	struct ss_str start = kind_of(producer) == ASYNC ? ss_str_sub(producer, 0, a) : producer;
+	return ss_str_eq(start, ss_str_sub(consumer, 0, b));
+}
+
+/* The pair of n values of one producer and one consumer. */
+static bool add_pair(struct search *s, const struct ss_hlo_taken *v, size_t n, uint32_t users)
+{
+	struct ss_hlo_instr from = read(s, v->producer), to = read(s, v->consumer);
+	enum kind a = kind_of(from.opcode), b = kind_of(to.opcode);
+	s->given += a == FREE ? n : 0;
+	s->halves += are_halves(from.opcode, to.opcode);
+	if (a == FREE || b == FREE || are_halves(from.opcode, to.opcode))
 		return true;
-	struct ss_hlo_instr from = read(s, producer);
-	enum kind a = kind_of(from.opcode);
-	bool computes = a == PLAIN || a >= OWN_KERNEL || b == PLAIN || b >= OWN_KERNEL;
-	if (a == FREE || !computes)
-		return true;
-	uint32_t users = s->links.user_first[producer + 1] - s->links.user_first[producer];
-	const struct ss_op *op = ss_module_op(s->ops, &s->pick, in->name);
-	struct pair p = { producer, value, consumer, ss_hlo_shape_bytes(read(s, value).shape), 0, reason_of(a, b, users), users };
-	p.bytes = p.bytes > 0 ? p.bytes : 0;
+	const struct ss_op *op = ss_module_op(s->ops, &s->pick, to.name);
+	struct pair p = { v->producer, v->value, v->consumer, .values = (uint32_t)n, .users = users };
+	for (size_t i = 0; i < n; i++)
+		p.bytes = p.bytes > INT64_MAX - v[i].bytes ? INT64_MAX : p.bytes + v[i].bytes;
+	p.reason = reason_of(a, b, users);
 	p.order = (double)p.bytes * (op && op->occurrences ? (double)op->occurrences : 1);
 	return keep(s, &p);
 }
 
-static bool find_pairs(struct search *s)
+static size_t same_consumer(const struct ss_hlo_taken *v, size_t n)
 {
-	for (uint32_t i = 0; i < s->m->ninstrs; i++) {
-		struct ss_hlo_instr in = read(s, i);
-		enum kind kind = kind_of(in.opcode);
-		if (s->inside[s->links.computation[i]] || kind == FREE || ss_str_is(in.opcode, "bitcast") ||
-		    ss_str_is(in.opcode, "get-tuple-element"))
-			continue;
-		uint32_t first = s->links.operand_first[i], end = s->links.operand_first[i + 1];
-		for (uint32_t k = first; k < end; k++)
-			if ((k == first || s->links.operands[k] != s->links.operands[k - 1]) &&
-			    !add_pair(s, s->links.operands[k], i, &in, kind))
-				return false;
+	size_t k = 1;
+	while (k < n && v[k].consumer == v->consumer)
+		k++;
+	return k;
+}
+
+/* What is taken of one producer. */
+static bool add_producer(struct search *s, const struct ss_hlo_taken *v, size_t n)
+{
+	uint32_t users = 0;
+	for (size_t i = 0; i < n; i += same_consumer(v + i, n - i))
+		users++;
+	for (size_t i = 0, k; i < n; i += k) {
+		k = same_consumer(v + i, n - i);
+		if (v[i].consumer != SS_NONE && !add_pair(s, v + i, k, users))
+			return false;
+	}
+	return true;
+}
+
+static bool find_pairs(struct search *s, const struct ss_hlo_links *l)
+{
+	if (!ss_hlo_flow_of(&s->flow, s->m, l, s->inside, s->q->arena))
+		return false;
+	const struct ss_hlo_taken *v = s->flow.v.v;
+	for (size_t i = 0, n = s->flow.v.n, k; i < n; i += k) {
+		for (k = 1; i + k < n && v[i + k].producer == v[i].producer;)
+			k++;
+		if (!add_producer(s, v + i, k))
+			return false;
 	}
 	return true;
 }
@@ -266,6 +284,7 @@ static void put_pair(const struct search *s, struct ss_table *t, const struct pa
 	ss_set_str(t, P_CONSUMER_OP, c.opcode);
 	ss_set_str(t, P_REASON, ss_str_from(reasons[p->reason]));
 	ss_set_str(t, P_DETAIL, detail_of(s, p, &a, &c));
+	ss_set_i64(t, P_VALUES, p->values);
 	ss_set_i64(t, P_BYTES, p->bytes);
 	ss_set_i64(t, P_USERS, p->users);
 	ss_set_f64(t, P_RUNS, co ? (double)co->occurrences : NAN);
@@ -285,29 +304,51 @@ static void put_reasons(const struct search *s, struct ss_table *t)
 	}
 }
 
+static void say_left_out(const struct search *s, struct ss_table *t)
+{
+	ss_table_prop_num(t, "pairs", "Pairs", SS_UNIT_COUNT, (double)s->n, "%.0f");
+	ss_table_prop_num(t, "async_halves", "Starts and ends of one operation, left out", SS_UNIT_COUNT, (double)s->halves,
+			  "%.0f");
+	ss_table_prop_num(t, "given_operands", "Operands that nothing computes, left out", SS_UNIT_COUNT, (double)s->given, "%.0f");
+	if (s->n > MOST_PAIRS)
+		ss_result_note(s->out, SS_INFO,
+			       ss_arena_printf(s->out->arena, "the table pairs has the first %u of %zu", MOST_PAIRS, s->n));
+	if (s->halves)
+		ss_result_note(s->out, SS_INFO,
+			       ss_arena_printf(s->out->arena,
+					       "Left out: %s of the start and the end of one asynchronous "
+					       "operation.",
+					       ss_count_words((double)s->halves, "pair").s));
+	if (s->given)
+		ss_result_note(s->out, SS_INFO,
+			       ss_arena_printf(s->out->arena, "Left out: %s that nothing computes (parameters, constants).",
+					       ss_count_words((double)s->given, "operand").s));
+	if (s->flow.unresolved)
+		ss_result_note(s->out, SS_WARNING,
+			       ss_arena_printf(s->out->arena, "Left out: %s whose producer was not found.",
+					       ss_count_words((double)s->flow.unresolved, "operand").s));
+}
+
 static bool search(struct search *s, struct ss_err *err)
 {
+	struct ss_hlo_links links;
 	s->m = s->pick.module;
 	s->inside = SS_NEW_N(s->q->arena, bool, s->m->ncomputations + 1);
-	if (!s->inside || !ss_hlo_links_of(&s->links, s->m, s->q->arena))
+	if (!s->inside || !ss_hlo_links_of(&links, s->m, s->q->arena))
 		return ss_fail_mem(err);
 	mark_inside(s);
 	if (!ss_module_ops(s->q, &s->pick, &s->ops, err))
 		return false;
-	if (!find_pairs(s))
+	if (!find_pairs(s, &links))
 		return ss_fail_mem(err);
 	if (s->pairs.n)
 		qsort(s->pairs.v, s->pairs.n, sizeof(*s->pairs.v), by_order);
 	struct ss_table *t = ss_result_table(s->out, "pairs", "Pairs", pair_cols, SS_COUNT(pair_cols));
 	for (size_t i = 0; i < s->pairs.n && i < MOST_PAIRS; i++)
 		put_pair(s, t, &s->pairs.v[i]);
+	say_left_out(s, t);
 	put_reasons(s, ss_result_table(s->out, "reasons", "By reason", reason_cols, SS_COUNT(reason_cols)));
-	if (!ss_module_table(s->q, &s->pick, s->out, err))
-		return false;
-	if (s->n > MOST_PAIRS)
-		ss_result_note(s->out, SS_INFO,
-			       ss_arena_printf(s->out->arena, "the table pairs has the first %u of %zu", MOST_PAIRS, s->n));
-	return true;
+	return ss_module_table(s->q, &s->pick, s->out, err);
 }
 
 const struct ss_tool ss_tool_fusion_blockers;
@@ -319,6 +360,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		return false;
 	bool ok = search(&s, err);
 	ss_vec_free(&s.pairs);
+	ss_hlo_flow_free(&s.flow);
 	return ok;
 }
 
@@ -334,7 +376,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		dark += ss_cell_str(r, i, "reason").n ? 0 : ss_cell_f64(r, i, "pairs");
 	}
 	if (!t->nrows) {
-		ss_result_say(out, SS_STR("No operation of the program takes the result of another with which it could be fused."));
+		ss_result_say(out, SS_STR("No operation of the program takes the result of another outside of fusions."));
 		return true;
 	}
 	struct ss_str why = ss_cell_str(t, 0, "reason");

@@ -20,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import profiles
+from blockers import blockers
 from walks import walks
 
 TPU, GPU, CPU, MANY = 'synth_tpu_2cores', 'gpu_mi300_gemm', 'jax_mlp_train', 'synth_tpu_3hosts'
@@ -80,9 +81,6 @@ AGREE = [
     (CPU, "SELECT SUM(host_wait_ps) FROM tool_host_boundness_3", "SELECT SUM(host_wait_ps - between_ps) FROM tool_host_boundness"),
     (CPU, "SELECT SUM(pairs) FROM tool_fusion_blockers_2", "SELECT COUNT(*) FROM tool_fusion_blockers"),
     (CPU, "SELECT SUM(value_bytes) FROM tool_fusion_blockers_2", "SELECT SUM(value_bytes) FROM tool_fusion_blockers"),
-    (CPU, "SELECT COUNT(*) FROM tool_fusion_blockers AS f JOIN instructions AS p ON p.module = f.module AND p.name = f.producer JOIN instructions AS c "
-          "ON c.module = f.module AND c.name = f.consumer JOIN edges AS e ON e.module = f.module AND e.src_id = p.id AND e.dst_id = c.id "
-          "WHERE NOT p.is_in_fusion AND NOT c.is_in_fusion", "SELECT COUNT(*) FROM tool_fusion_blockers"),
     (MANY, "SELECT MAX(dur_ps) FROM tool_event_stats_2", "SELECT 1.0 * MAX(dur_ps) FROM events"),
     (TPU, "SELECT SUM(events) FROM hosts", "SELECT COUNT(*) FROM events"),
     (TPU, "SELECT SUM(events) FROM planes", "SELECT SUM(events) FROM lines"),
@@ -342,7 +340,7 @@ def main():
         if a.rewrite:
             documents(c, True)
             return
-        for stage in (questions, agreement, walks, order, formats, refused):
+        for stage in (questions, agreement, walks, blockers, order, formats, refused):
             stage(c)
         documents(c, False)
     print(f'{c.passed} passed, {c.failed} failed')
