@@ -4,9 +4,12 @@
 #include "base/buf.h"
 #include "sqlite/db.h"
 
+#include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define WAIT_MS 10000
@@ -143,15 +146,56 @@ static bool check_kind(struct ss_own_db *db, const struct ss_own_kind *kind, boo
 	return has_own_schema(db, kind, err);
 }
 
+/*
+ * The directory may be reached by links, the file may not be one. Of a name like ":memory:" SQLite would make no file; a whole path
+ * always is one.
+ */
+static bool put_path(const char *path, struct ss_buf *b)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	struct ss_buf dir = { 0 };
+	ss_buf_str(&dir, slash ? (struct ss_str){ path, (size_t)(name - path) } : SS_STR("."));
+	ss_buf_char(&dir, '\0');
+	char *real = dir.no_memory ? NULL : realpath(dir.p, NULL);
+	if (dir.no_memory)
+		errno = ENOMEM;
+	else if (real && !*name)
+		errno = slash ? EISDIR : ENOENT;
+	if (real && *name) {
+		ss_buf_z(b, real);
+		ss_buf_char(b, '/');
+		ss_buf_z(b, name);
+		ss_buf_char(b, '\0');
+	}
+	ss_buf_free(&dir);
+	free(real);
+	return b->n && !b->no_memory;
+}
+
+static bool open_file(struct ss_own_db *db, const char *real, int flags, struct ss_err *err)
+{
+	struct stat st;
+	int code = sqlite3_open_v2(real, &db->sqlite, flags, NULL);
+	if (code == SQLITE_OK)
+		return true;
+	if (!db->sqlite || code == SQLITE_NOMEM)
+		return ss_fail_mem(err);
+	int why = sqlite3_system_errno(db->sqlite);
+	if (lstat(real, &st) == 0 && S_ISLNK(st.st_mode))
+		return ss_fail(err, SS_EINVAL, "'%s' is a link: give the name of the file itself", db->path);
+	return ss_fail(err, SS_EIO, "cannot open '%s': %s", db->path, why ? strerror(why) : sqlite3_errmsg(db->sqlite));
+}
+
 bool ss_own_open(struct ss_own_db *db, const char *path, const struct ss_own_kind *kind, bool create, struct ss_err *err)
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | (create ? SQLITE_OPEN_CREATE : 0);
+	struct ss_buf real = { 0 };
 	*db = (struct ss_own_db){ .path = path };
-	if (sqlite3_open_v2(path, &db->sqlite, flags, NULL) != SQLITE_OK) {
-		bool memory = !db->sqlite || sqlite3_errcode(db->sqlite) == SQLITE_NOMEM;
-		return memory ? ss_fail_mem(err)
-			      : ss_fail(err, SS_EIO, "cannot open '%s': %s", path, sqlite3_errmsg(db->sqlite));
-	}
+	bool ok = put_path(path, &real) || ss_fail(err, SS_EIO, "cannot open '%s': %s", path, strerror(errno));
+	ok = ok && open_file(db, real.p, flags, err);
+	ss_buf_free(&real);
+	if (!ok)
+		return false;
 	ss_db_limit(db->sqlite);
 	sqlite3_busy_timeout(db->sqlite, WAIT_MS);
 	sqlite3_progress_handler(db->sqlite, STEPS, look, db);

@@ -621,6 +621,22 @@ def history(c):
         with open(bad, 'rb') as f:
             c.check('is left as it is', f.read() == before)
     c.check('no file', c.run(['track', 'check', os.path.join(c.scratch, 'none.db')])[0] == 2 and not os.path.exists(os.path.join(c.scratch, 'none.db')))
+    folder, ways = os.path.join(c.scratch, 'folder'), os.path.join(c.scratch, 'ways')
+    os.makedirs(folder)
+    os.symlink(folder, ways)
+    os.symlink(name, os.path.join(folder, 'link.db'))
+    os.symlink('nowhere.db', os.path.join(folder, 'dangling.db'))
+    os.mkfifo(os.path.join(folder, 'pipe.db'))
+    code, _, err = c.run(['track', 'add', os.path.join(ways, 'h.db'), paths[0]])
+    c.check('a history in a folder that a link leads to', code == 0 and os.path.exists(os.path.join(folder, 'h.db')), err)
+    for odd, says in (('link.db', 'is a link'), ('dangling.db', 'is a link'), ('pipe.db', 'cannot open'), ('', 'Is a directory'), ('none/h.db', 'No such file')):
+        code, _, err = c.run(['track', 'add', os.path.join(folder, odd), paths[0]])
+        c.check(f'no history: {odd}', code == 1 and says in err, err)
+    c.check('nothing is made', sorted(os.listdir(folder)) == ['dangling.db', 'h.db', 'link.db', 'pipe.db'], os.listdir(folder))
+    os.chdir(folder)
+    code, _, err = c.run(['track', 'add', ':memory:', paths[0]])
+    os.chdir(here)
+    c.check("SQLite's names are files", code == 0 and os.path.exists(os.path.join(folder, ':memory:')), err)
     for args in ([], ['remove', name], ['add', name], ['add', name, paths[0], '--label', 'x'], ['add', name, paths[0], '--time', 'noon'],
                  ['show', name, '--format', 'yaml']):
         c.check(f'track {args}', c.run(['track', *args])[0] == 2)
