@@ -49,6 +49,7 @@ static void error(struct ss_pack *p, struct ss_err *e)
 	*e = (struct ss_err){ 0 };
 	if (code && !p->bad)
 		ss_fail(e, code, SS_FMT, SS_ARG(text));
+	p->bad = p->bad || (code && !e->text[0]); /* what failed always says why */
 }
 
 static void about(struct ss_pack *p, struct about *a)
