@@ -78,12 +78,14 @@ struct page {
 	struct ss_buf head, text, said;
 	bool in_text, more, late, cancelled;
 	uint64_t skip, most;
+	uint64_t before; /* a number of what was skipped */
 };
 
 static void take_text(struct page *p, const char *v, size_t n)
 {
 	size_t skipped = p->skip < n ? (size_t)p->skip : n;
 	p->skip -= skipped;
+	p->before = mix_bytes(p->before, v, skipped);
 	v += skipped;
 	n -= skipped;
 	size_t room = (size_t)p->most - p->text.n;
@@ -199,10 +201,18 @@ static void put_command(struct ss_buf *b, const struct mcp_call *c)
 	}
 }
 
+/* Of the query and all of the answer up to there: pages fit together, or the cursor is refused. */
+static uint64_t cursor_hash(uint64_t query, uint64_t before, uint64_t at)
+{
+	return mix_bytes(mix_bytes(query, &before, sizeof(before)), &at, sizeof(at));
+}
+
 /* Where an answer is from: all that is needed to have it again. */
 static void put_origin(struct ss_buf *b, const struct mcp_call *c, const struct page *p, uint64_t hash)
 {
 	struct ss_buf command = { 0 };
+	uint64_t next_byte = c->cursor_byte + p->text.n;
+	uint64_t next = cursor_hash(hash, mix_bytes(p->before, p->text.p, p->text.n), next_byte);
 	put_command(&command, c);
 	ss_buf_lit(b, "{\"profile\":");
 	ss_buf_json_str(b, ss_str_from(c->profile ? c->profile : ""));
@@ -221,8 +231,8 @@ static void put_origin(struct ss_buf *b, const struct mcp_call *c, const struct 
 	ss_buf_json_str(b, ss_buf_get(&command));
 	ss_buf_printf(b, ",\"first_byte\":%llu,\"truncated\":%s", (unsigned long long)c->cursor_byte, p->more ? "true" : "false");
 	if (p->more)
-		ss_buf_printf(b, ",\"next_cursor\":\"%016llx-%llu\"", (unsigned long long)hash,
-			      (unsigned long long)(c->cursor_byte + p->text.n));
+		ss_buf_printf(b, ",\"next_cursor\":\"%016llx-%llu\"", (unsigned long long)next,
+			      (unsigned long long)next_byte);
 	ss_buf_char(b, '}');
 	ss_buf_free(&command);
 }
@@ -234,8 +244,8 @@ static void put_result(struct ss_buf *b, const struct mcp_call *c, struct page *
 	for (size_t i = 0; i < c->argc; i++)
 		hash = mix_bytes(hash, c->argv[i], strlen(c->argv[i]) + 1);
 	hash = mix_bytes(hash, p->head.n ? p->head.p : "", p->head.n);
-	if (c->has_cursor && hash != c->cursor_hash) {
-		mcp_put_failure(b, SS_STR("The cursor belongs to another query, or the profile has changed since: "
+	if (c->has_cursor && cursor_hash(hash, p->before, c->cursor_byte) != c->cursor_hash) {
+		mcp_put_failure(b, SS_STR("The cursor is none of this query, or the profile has changed since: "
 					  "ask without a cursor."));
 		return;
 	}

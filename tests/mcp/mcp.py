@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -141,6 +142,24 @@ def answers(s):
     check('the host is said', s.call(*calls[5][:1], **calls[5][1])['structuredContent']['host'] == 'host1')
 
 
+def runs_that_come(s):
+    """A page of runs, and a run that is recorded before the next page is asked for."""
+    with tempfile.TemporaryDirectory() as top:
+        def record(i):
+            name = os.path.join(top, f'plugins/profile/run{i:02}')
+            shutil.copytree(glob.glob(os.path.join(profiles.ROOT, 'jax_mlp_train', 'plugins', 'profile', '*'))[0], name)
+        for i in range(20):
+            record(i)
+        mine = Server(s.binary, top)
+        protocol(mine)
+        cursor = mine.call('runs', max_bytes=1000)['structuredContent']['next_cursor']
+        check('the next runs', not mine.call('runs', max_bytes=1000, cursor=cursor)['isError'])
+        record(20)
+        got = mine.call('runs', max_bytes=1000, cursor=cursor)
+        check('pages of other runs do not fit together', got['isError'] and 'cursor' in got['content'][0]['text'], got)
+        mine.close()
+
+
 def pages(s):
     ask = {'profile': 'jax_mlp_train', 'query': "SELECT event_id, name || ' \u00e9\u4e2d\u6587' AS name FROM events ORDER BY event_id", 'max_bytes': 5000}
     want = subprocess.run([s.binary, 'sql', os.path.join(profiles.ROOT, 'jax_mlp_train'), ask['query'], '-f', 'jsonl'], stdout=subprocess.PIPE, check=True).stdout.decode()
@@ -155,6 +174,10 @@ def pages(s):
     for what, arguments in (('another profile', {**ask, 'profile': 'synth_tpu1'}), ('another question', {**ask, 'query': 'SELECT * FROM events ORDER BY event_id'})):
         got = s.call('sql', **arguments, cursor=first)
         check(f'a cursor of {what}', got['isError'] and 'cursor' in got['content'][0]['text'], got)
+    mark, at = first.split('-')
+    for wrong in (f'{mark}-{at[:-1]}', f'{mark}-0', f'{mark}-99999999999', f'{mark}-{2**64 - 1}', f'{mark}-{2**64}', f'{mark}--5', f'-{first}', f'0x{first}', first[:9]):
+        got = s.call('sql', **ask, cursor=wrong)
+        check(f'a cursor that is none: {wrong}', got['isError'] and 'cursor' in got['content'][0]['text'], got)
     long = s.call('sql', profile='jax_mlp_train', query="SELECT hex(zeroblob(5000000)) || '\u00e9' AS x", max_bytes=1000)
     check('a line longer than a page', len(long['content'][0]['text']) == 1000 and long['structuredContent']['truncated'], long['structuredContent'])
     text = s.call('sql', profile='jax_mlp_train', query=f"SELECT '{'x' * 989}' || replace(hex(zeroblob(500)), '0', '\u00e9') AS x", max_bytes=1000)['content'][0]['text']
@@ -327,7 +350,7 @@ def main():
         peers(binary)
     else:
         s = Server(binary, profiles.ROOT)
-        for part in (protocol, answers, pages, refused):
+        for part in (protocol, answers, pages, runs_that_come, refused):
             part(s)
         s.close()
         late(binary)
