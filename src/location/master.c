@@ -43,6 +43,7 @@ struct master {
 	struct ss_str host;		/* of the address, as files are named */
 	struct ss_session session;
 	size_t nsessions, nfiles;
+	uint32_t asked;			/* bit i: the tool of stored[i] */
 	struct ss_buf unread;		/* tools whose answers are not read */
 	struct ss_err first;		/* why there is no answer */
 };
@@ -213,6 +214,10 @@ static bool ask_tool(struct master *m, struct ss_str name, struct ss_err *err)
 		return ss_fail_mem(err);
 	if (!t)
 		return leave_out(m, name);
+	/* The server says what it has, and may say it any number of times. */
+	if (m->asked >> (t - stored) & 1)
+		return true;
+	m->asked |= 1u << (t - stored);
 	if (ss_str_is(name, "trace_viewer@")) {
 		q.params = every_event;
 		q.nparams = 1;

@@ -142,6 +142,11 @@ def in_the_page():
         check('nothing is left', not [n for _, _, names in os.walk(tmp) for n in names])
 
 
+class Repeated(dict):
+    def __iter__(self):
+        return iter(list(self.keys()) * 1000)
+
+
 OVERVIEW = V2 + 'overview_page.json'
 
 
@@ -169,8 +174,9 @@ def refusals():
             if 'not answered' in says:
                 strict = run('summary', m.at, '--strict', tmp=tmp)
                 check(f'{what} is a failure of --strict', strict.returncode == 1 and b'incomplete (--strict)' in strict.stderr, strict.stderr)
-    with Master({'r': {'overview_page': OVERVIEW}}) as m:
+    with Master({'r': Repeated(overview_page=OVERVIEW)}) as m:
         at = m.at
+        check('a tool that the server names a thousand times', run('runs', at).returncode == 0 and len(m.asked) == 1, len(m.asked))
     check('nobody there', b'UNAVAILABLE' in run('summary', at).stderr)
     for bad in ('grpc://', 'grpc://host', 'grpc://h:1/a/../b', 'grpc://h:1/a//b', 'grpc://h o:1', 'grpc://:1'):
         check(bad, b'does not name a server' in run('summary', bad).stderr, run('summary', bad).stderr)
