@@ -543,23 +543,23 @@ static bool is_kept(struct ss_str key)
 /* The last of members of one name counts. */
 static void keep_member(struct chrome *c, struct ss_str key, struct ss_str value)
 {
-	struct ss_so_arg a = { .name = key, .kind = SS_SO_STR, .s = value };
+	struct ss_so_arg a = { .kind = SS_SO_STR, .s = value };
+	size_t i = 0;
 	int64_t n;
 	if (value.n >= 2 && value.p[0] == '"')
 		a.s = ss_str_sub(value, 1, value.n - 1);
 	else if (ss_str_to_i64(value, &n))
-		a = (struct ss_so_arg){ .name = key, .kind = SS_SO_INT, .u = (uint64_t)n };
-	for (size_t i = 0; i < c->o->about.n; i++)
-		if (ss_str_eq(c->o->about.v[i].name, key)) {
-			c->o->about.v[i] = a;
-			c->o->about.v[i].s = kept(c, a.s);
-			return;
-		}
-	if (c->o->about.n >= MAX_MEMBERS)
+		a = (struct ss_so_arg){ .kind = SS_SO_INT, .u = (uint64_t)n };
+	while (i < c->o->about.n && !ss_str_eq(c->o->about.v[i].name, key))
+		i++;
+	if (i == MAX_MEMBERS)
 		return;
-	a.name = kept(c, key);
+	/* `key` and `value` end with the member. */
+	a.name = i < c->o->about.n ? c->o->about.v[i].name : kept(c, key);
 	a.s = kept(c, a.s);
-	if (!ss_vec_push(&c->o->about, a))
+	if (i < c->o->about.n)
+		c->o->about.v[i] = a;
+	else if (!ss_vec_push(&c->o->about, a))
 		c->o->no_memory = true;
 }
 
