@@ -310,6 +310,32 @@ static void copies_of_pytorch_are_copies(void **state)
 	ss_arena_release(&a);
 }
 
+/* Of two members of one name the last counts, under that name: it stood in memory that was given back. */
+static void members_that_come_twice(void **state)
+{
+	(void)state;
+	open_text("{\"torch_version\":\"2.1\",\"schemaVersion\":1,\"torch_version\":\"2.9\",\"schemaVersion\":2,\"traceEvents\":["
+		  "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":9,\"tid\":1,\"ts\":10,\"dur\":20}]}",
+		  "h.pt.trace.json");
+	const struct ss_xplane *about = NULL;
+	for (uint32_t i = 0; i < host.x.nplanes; i++)
+		if (ss_str_is(host.x.planes[i].name, "Task Environment"))
+			about = &host.x.planes[i];
+	assert_non_null(about);
+	struct ss_xstats it = ss_xplane_stats(about);
+	struct ss_xstat s;
+	unsigned seen = 0, all = 0;
+	while (ss_xstats_next(&it, &s)) {
+		struct ss_str name = about->stat_meta[s.meta].name;
+		all += ss_str_is(name, "torch_version") || ss_str_is(name, "schemaVersion");
+		seen += ss_str_is(name, "torch_version") && ss_str_is(ss_xstat_str(&s), "2.9");
+		seen += ss_str_is(name, "schemaVersion") && s.u == 2;
+	}
+	assert_int_equal(seen, 2);
+	assert_int_equal(all, 2);
+	ss_host_close(&host);
+}
+
 static void allocations_and_devices_of_pytorch(void **state)
 {
 	static const char text[] =
@@ -741,6 +767,7 @@ int main(void)
 		cmocka_unit_test(clocks_of_the_epoch_begin_near_zero),
 		cmocka_unit_test(flows_bind_to_events_around_them),
 		cmocka_unit_test(kernels_get_the_operation_that_launched_them),
+		cmocka_unit_test(members_that_come_twice),
 		cmocka_unit_test(allocations_and_devices_of_pytorch),
 		cmocka_unit_test(operations_get_their_program),
 		cmocka_unit_test(packed_texts_are_the_same),
