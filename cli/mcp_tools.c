@@ -305,7 +305,8 @@ static bool take_cursor(struct mcp_call *c, const char *text, struct ss_err *err
 	char *end;
 	c->cursor_hash = strtoull(text, &end, 16);
 	struct ss_str rest = ss_str_from(end);
-	c->has_cursor = end == text + 16 && strspn(text, "0123456789abcdef") == 16 && ss_str_take(&rest, SS_STR("-")) && ss_str_to_u64(rest, &c->cursor_byte);
+	c->has_cursor = end == text + 16 && strspn(text, "0123456789abcdef") == 16 && ss_str_take(&rest, SS_STR("-")) &&
+			ss_str_to_u64(rest, &c->cursor_byte);
 	return c->has_cursor || ss_fail(err, SS_EINVAL, "'%.60s' is not a cursor: use next_cursor of a page", text);
 }
 
