@@ -40,7 +40,7 @@ static const struct ss_col list_cols[] = {
 	STR("plane", "Plane", NULL),
 	STR("line", "Line", NULL),
 	INT("begin_ps", "Begin", PS, "Since the begin of the host's session"),
-	INT("dur_ps", "Duration", PS, NULL),
+	INT("dur_ps", "Duration", PS, "On the timeline; operations of TPUs have their device's, too: device_duration_ps"),
 };
 
 static const struct ss_param params[] = {

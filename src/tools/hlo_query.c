@@ -33,8 +33,9 @@ static const struct ss_col instr_cols[] = {
 	STR("category", "Category", NULL),
 	NUM("distance", "Distance", COUNT, "Edges to the instruction asked for"),
 	STR("relation", "Relation", "To the step before, on a path"),
-	NUM("self_time_ps", "Self time", PS, "Of all executions; empty: not known"),
-	NUM("occurrences", "Executions", COUNT, "In the recording; empty: not known"),
+	NUM("self_time_ps", "Self time", PS,
+	    "Of all executions on the program's host, by the device's clock where it was recorded; empty: not known"),
+	NUM("occurrences", "Executions", COUNT, "On the program's host; empty: not known"),
 	STR("shape", "Shape", "Of the result"),
 	INT("result_bytes", "Result", BYTES, "Without padding"),
 	INT("operands", "Operands", COUNT, NULL),
@@ -52,7 +53,7 @@ static const struct ss_col opcode_cols[] = {
 	STR("opcode", "Opcode", NULL),
 	INT("instructions", "Instructions", COUNT, NULL),
 	INT("result_bytes", "Results", BYTES, "Of one execution of each"),
-	NUM("self_time_ps", "Self time", PS, "Empty: not known"),
+	NUM("self_time_ps", "Self time", PS, "As of the instructions; empty: not known"),
 };
 
 static const struct ss_param params[] = {

@@ -57,7 +57,8 @@ enum {
 static const struct ss_col cols[] = {
 	INT("parent", "Parent", NONE, "Row of the parent node; -1: the root"),
 	STR("name", "Name", NULL),
-	INT("time_ps", "Time", PS, "Self time of the operations below; for the root, of the device"),
+	INT("time_ps", "Time", PS,
+	    "Self time of the operations below, by the device's clock where it was recorded; for the root, of the device"),
 	INT("occurrences", "Occurrences", COUNT, NULL),
 	NUM("avg_ps", "Avg. time", PS, "Time / occurrences"),
 	NUM("flops_util", "FLOPS of the program", FRAC,
