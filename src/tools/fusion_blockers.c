@@ -381,8 +381,8 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		return true;
 	}
 	struct ss_str why = ss_cell_str(t, 0, "reason");
-	ss_say(out, "%s of operations of '" SS_FMT "' are not fused: one takes the other's result.",
-	       ss_count_words(n, "pair").s, SS_ARG(ss_cell_str(t, 0, "module")));
+	ss_say(out, "%s of operations of '" SS_FMT "' %s not fused: one takes the other's result.",
+	       ss_count_words(n, "pair").s, SS_ARG(ss_cell_str(t, 0, "module")), n > 1 ? "are" : "is");
 	ss_say(out, "The most bytes go from '" SS_FMT "' to '" SS_FMT "': %s in one execution%s" SS_FMT ".",
 	       SS_ARG(ss_cell_str(t, 0, "producer")), SS_ARG(ss_cell_str(t, 0, "consumer")),
 	       ss_value_words(SS_UNIT_BYTES, ss_cell_f64(t, 0, "value_bytes")).s, why.n ? "; " : "", SS_ARG(why));

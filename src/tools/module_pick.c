@@ -221,6 +221,17 @@ static bool busiest(const struct ss_request *q, const struct candidates *of, con
 	return ok || ss_fail_mem(err);
 }
 
+/* Constants and elements of tuples are no nodes of a graph (graph_viewer). */
+static bool is_node(const struct ss_hlo_module *m, struct ss_str name)
+{
+	uint32_t i = ss_hlo_instr_by_name(m, name);
+	struct ss_hlo_instr in;
+	if (i == SS_NONE)
+		return false;
+	ss_hlo_instr_read(m->instrs[i], &in);
+	return !ss_str_is(in.opcode, "constant") && !ss_str_is(in.opcode, "get-tuple-element");
+}
+
 bool ss_module_hottest_op(const struct ss_request *q, const struct ss_module_pick *p, struct ss_str *name, struct ss_err *err)
 {
 	const struct ss_op_db *db;
@@ -230,8 +241,7 @@ bool ss_module_hottest_op(const struct ss_request *q, const struct ss_module_pic
 		return false;
 	for (size_t i = 0; db && p->program_id && i < db->n; i++) {
 		const struct ss_op *op = &db->v[i];
-		if (op->program_id == (uint64_t)p->program_id && op->self_ps > most &&
-		    ss_hlo_instr_by_name(p->module, op->name) != SS_NONE) {
+		if (op->program_id == (uint64_t)p->program_id && op->self_ps > most && is_node(p->module, op->name)) {
 			most = op->self_ps;
 			*name = op->name;
 		}

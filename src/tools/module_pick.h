@@ -46,7 +46,7 @@ bool ss_module_ops(const struct ss_request *q, const struct ss_module_pick *p, c
 const struct ss_op *ss_module_op(const struct ss_op_db *db, const struct ss_module_pick *p, struct ss_str name);
 
 /*
- * Its operation with the most time on the device; "" where none is known, or for XProf's clients.
+ * Its operation with the most time on the device that is a node of its graph; "" where none is known, or for XProf's clients.
  */
 bool ss_module_hottest_op(const struct ss_request *q, const struct ss_module_pick *p, struct ss_str *name, struct ss_err *err);
 
