@@ -37,14 +37,12 @@ static void say_where(const struct ss_server *s, const struct ss_server_config *
 		host[sizeof(host) - 1] = '\0';
 	else
 		snprintf(host, sizeof(host), v6 ? "[%s]" : "%s", bind);
-	if (config->place->tree)
-		cli_tell("'%s' is shown as it was just now: runs that are written later need a new start", config->logdir);
 	if (ss_server_nruns(s))
 		cli_tell("%llu run%s in %s", (unsigned long long)ss_server_nruns(s),
 			ss_server_nruns(s) == 1 ? "" : "s", config->logdir);
 	else
-		cli_tell("%s%s", ss_server_why_empty(s) ? ss_server_why_empty(s) : "no profile yet",
-			config->place->tree ? "" : "; runs will appear when they are written");
+		cli_tell("%s; runs will appear when they are written",
+			 ss_server_why_empty(s) ? ss_server_why_empty(s) : "no profile yet");
 	if (ss_server_grpc_port(s))
 		fprintf(stderr, "stepscope: gRPC on %s:%u\n", host, ss_server_grpc_port(s));
 	fprintf(stderr, "stepscope: serving on %s://%s:%u/%s%s (Ctrl-C ends)\n", config->tls_key ? "https" : "http", host,
@@ -94,16 +92,22 @@ static int serve_place(const struct ss_server_config *config, const char *made)
 	return CLI_DONE;
 }
 
+static void tell(struct ss_str text)
+{
+	cli_say(NULL, text);
+}
+
 /*
- * What is no path of this machine is fetched or unpacked first: the server itself may do neither.
+ * What is no path of this machine is fetched or unpacked first: the server itself may do neither. For what lies in a bucket
+ * it has a process that may.
  */
 static int serve(struct ss_server_config *config, const char *made)
 {
 	struct ss_location place;
 	struct ss_err err = { 0 };
 	config->place = &place;
-	bool ok = cli_location_open(&place, config->logdir, &err) && (!place.tree || ss_tree_fetch_all(place.tree, &err)) &&
-		  (!cli_strict || are_whole(&place, &err));
+	bool ok = cli_location_open(&place, config->logdir, &err) && (!cli_strict || are_whole(&place, &err)) &&
+		  (!place.tree || ss_tree_leave_to_fetcher(place.tree, tell, &err));
 	config->logdir = ok ? place.named : config->logdir;
 	int status = ok ? serve_place(config, made) : cli_fail(&err);
 	cli_location_close(&place);

@@ -21,6 +21,7 @@ enum ss_errcode {
 	SS_EINVAL,	/* the caller's request makes no sense */
 	SS_ENODATA,	/* the profile holds nothing of what was asked for */
 	SS_EBUSY,	/* cancelled, timed out, or too much at once */
+	SS_ELATER,	/* it is being fetched: ask again */
 };
 
 struct ss_err {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define GUARDED_AT_ONCE 1024
+#define MOST_TRIES 8
 
 /*
  * A mapping that the SIGBUS handler knows. `begin` is 0 where a place is free, and beyond every
@@ -159,10 +160,18 @@ bool ss_file_open_below(struct ss_file *f, const char *top, const char *path, st
 bool ss_file_open_begin(struct ss_file *f, const char *top, const char *path, uint64_t bytes, struct ss_err *err)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+	int fd = -1;
 	*f = (struct ss_file){ 0 };
-	if (!ss_provide(path, bytes, err))
-		return false;
-	int fd = top ? ss_open_below(top, path, flags) : open(path, flags);
+	for (int tries = 0;; tries++) {
+		if (!ss_provide(path, bytes, err))
+			return false;
+		fd = top ? ss_open_below(top, path, flags) : open(path, flags);
+		if (fd < 0 || ss_provided(path, fd, bytes))
+			break;
+		close(fd);
+		if (tries == MOST_TRIES)
+			return ss_fail(err, SS_ELATER, "'%s' was replaced again and again while it was opened: ask again", path);
+	}
 	if (fd < 0 && errno == EXDEV)
 		return ss_fail(err, SS_EIO, "cannot open '%s': it is a link to outside of '%s'", path, top ? top : "");
 	if (fd < 0)

@@ -163,6 +163,7 @@ static bool of_profile(struct ss_aws_finding *f, const char *profile, bool envir
 	if (!a->key.n && setting(f, profile, "login_session").p)
 		return leave_to_others(f, profile, "login_session");
 	struct ss_str command = setting(f, profile, "credential_process");
+	f->a->of_program |= !a->key.n && command.p;
 	if (!a->key.n && command.p && !ss_aws_process(f, profile, command))
 		return false;
 	return a->key.n || take_static(f, profile, ss_aws_of_config);

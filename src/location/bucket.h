@@ -53,6 +53,7 @@ struct ss_bucket {
 	pthread_mutex_t lock;	/* of `own` and `arena` */
 	void *own;
 	struct ss_arena arena;
+	bool runs_programs;	/* to renew its credentials */
 	const char *note;	/* to be told: a region that was not the one that was set; or NULL */
 	_Atomic unsigned requests;
 };

@@ -334,14 +334,31 @@ static bool rename_skipped(const struct ss_location *p, struct ss_store *s)
 	return true;
 }
 
+void ss_location_refresh(const struct ss_location *p)
+{
+	if (p->tree)
+		ss_tree_refresh(p->tree, false);
+}
+
+/* What is not shown of what the user named. */
+static bool add_notes(const struct ss_location *p, struct ss_store *s)
+{
+	bool own = false;
+	if (p->tree && (!ss_tree_notes(p->tree, s, &own) || own))
+		return own;
+	return ss_store_skip(s, p->notes.v, p->notes.n, p->nnotes_all);
+}
+
 bool ss_location_scan(const struct ss_location *p, struct ss_store *s, struct ss_err *err)
 {
+	if (p->tree)
+		ss_tree_refresh(p->tree, true);
 	if (!ss_store_scan(s, p->path, SS_SCAN_ANY, err))
 		return false;
 	if (!ss_location_is_made(p))
 		return true;
 	s->named = ss_arena_str(&s->arena, ss_str_from(p->named));
-	bool ok = s->named.p && rename_skipped(p, s) && ss_store_skip(s, p->notes.v, p->notes.n, p->nnotes_all);
+	bool ok = s->named.p && rename_skipped(p, s) && add_notes(p, s);
 	if (ok)
 		return true;
 	ss_store_free(s);

@@ -42,6 +42,7 @@ static bool find_who(struct ss_bucket *b, struct ss_err *err)
 	unsigned requests = 0;
 	bool ok = ss_aws_find(&s->who, &b->arena, &requests, err);
 	b->requests += requests;
+	b->runs_programs = s->who.of_program;
 	return ok && (!b->arena.no_memory || ss_fail_mem(err));
 }
 

@@ -82,6 +82,7 @@ enum ss_grpc_code ss_grpc_code_of_err(enum ss_errcode code)
 	case SS_EINVAL:
 		return SS_GRPC_INVALID_ARGUMENT;
 	case SS_EBUSY:
+	case SS_ELATER:
 		return SS_GRPC_UNAVAILABLE;
 	default:
 		return SS_GRPC_INTERNAL;

@@ -1,5 +1,6 @@
 /* api.c - the page's own interface: runs, tools and results (docs/api.md). */
 #include "emit/json.h"
+#include "location/tree.h"
 #include "serve/call.h"
 
 static void member(struct ss_out *o, const char *name, struct ss_str value)
@@ -60,6 +61,19 @@ static const struct ss_run **by_age(struct ss_call *c, const struct ss_store *s,
 	return v;
 }
 
+/* What it has cost so far to look into a bucket, where the log directory is one. */
+static void bucket_object(struct ss_call *c, struct ss_out *o)
+{
+	const struct ss_location *place = c->srv->catalog.place;
+	if (!place->tree)
+		return;
+	struct ss_tree_cost cost = ss_tree_cost(place->tree);
+	ss_out_printf(o, ",\"bucket\":{\"objects\":%zu,\"files\":%zu,\"requests\":%u,\"lists\":%u,", cost.nlisted,
+		      cost.nshown, cost.requests, cost.nlists);
+	ss_out_printf(o, "\"fetched_files\":%zu,\"cached_files\":%zu,\"fetched_bytes\":%llu}", cost.nfetched, cost.nkept,
+		      (unsigned long long)cost.fetched_bytes);
+}
+
 bool ss_route_api_runs(struct ss_call *c, struct ss_err *err)
 {
 	struct ss_out o;
@@ -75,6 +89,7 @@ bool ss_route_api_runs(struct ss_call *c, struct ss_err *err)
 	member(&o, "logdir", s->named);
 	ss_out_z(&o, c->srv->capture_dir ? ",\"capture\":true" : "");
 	ss_out_z(&o, c->srv->history ? ",\"history\":true" : "");
+	bucket_object(c, &o);
 	ss_out_lit(&o, ",\"runs\":[");
 	for (size_t i = 0; i < n; i++) {
 		if (i)

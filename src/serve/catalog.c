@@ -87,8 +87,10 @@ static struct ss_snapshot *scan(struct ss_catalog *c, struct ss_err *err)
 struct ss_snapshot *ss_catalog_get(struct ss_catalog *c, int64_t max_age_ms, struct ss_err *err)
 {
 	struct ss_snapshot *s = young_enough(c, max_age_ms);
-	if (s)
+	if (s) {
+		ss_location_refresh(c->place);
 		return s;
+	}
 	int64_t asked_ms = now_ms();
 	pthread_mutex_lock(&c->scanning);
 	/*

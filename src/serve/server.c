@@ -65,24 +65,31 @@ static unsigned status_of(enum ss_errcode code)
 	case SS_ENODATA:
 		return 404;
 	case SS_EBUSY:
+	case SS_ELATER:
 		return 503;
 	default:
 		return 500;
 	}
 }
 
-static void refuse(struct ss_call *c, unsigned status, const char *text)
+/* `more`: further members of the error. */
+static void refuse_with(struct ss_call *c, unsigned status, const char *text, const char *more)
 {
 	struct ss_out o;
 	ss_out_init(&o, NULL, NULL);
 	ss_out_printf(&o, "{\"error\":{\"status\":%u,\"text\":", status);
 	ss_out_json_str(&o, ss_str_from(text));
-	ss_out_lit(&o, "}}");
+	ss_out_printf(&o, "%s}}", more);
 	*c->reply = (struct ss_http_reply){ 0 };
 	if (ss_reply_out(c, status, "application/json", &o, NULL))
 		return;
 	*c->reply = (struct ss_http_reply){ .status = 500, .type = "application/json" };
 	c->reply->body = SS_STR("{\"error\":{\"status\":500,\"text\":\"out of memory\"}}");
+}
+
+static void refuse(struct ss_call *c, unsigned status, const char *text)
+{
+	refuse_with(c, status, text, "");
 }
 
 /* "host:port" or "[v6]:port" without the port. */
@@ -207,7 +214,7 @@ static void run_route(struct ss_call *c, const struct route *r)
 		return;
 	}
 	if (!r->fn(c, &err))
-		refuse(c, status_of(err.code), err.text);
+		refuse_with(c, status_of(err.code), err.text, err.code == SS_ELATER ? ",\"fetching\":true" : "");
 }
 
 /*
@@ -346,7 +353,7 @@ static bool allow_capture(struct ss_server *s, const char *logdir, bool by_get, 
 	struct stat st;
 	if (!snap)
 		return false;
-	bool plain = !ss_location_scratch(s->state.catalog.place);
+	bool plain = !ss_location_is_made(s->state.catalog.place);
 	bool good = plain && stat(logdir, &st) == 0 && S_ISDIR(st.st_mode) && !ss_str_contains(snap->store.root, mark) &&
 		    !ss_str_ends(snap->store.root, SS_STR("/plugins/profile"));
 	for (size_t i = 0; good && i < snap->store.nruns; i++)

@@ -12,12 +12,16 @@
 #include "model/host/host.h"
 
 #include "base/heap.h"
+#include "base/provide.h"
+#include "location/cache.h"
 #include "model/reduced/part.h"
 #include "store/kinds.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
+
+#define BRING_MS 20000	/* for files that come from elsewhere */
 
 struct slot {
 	struct slot *next;
@@ -452,10 +456,29 @@ static void mark_stale(struct ss_sessions *c)
 			s->stale = s->stale || s->slots[i]->stale;
 }
 
+/* Files that come from elsewhere are brought first, and before anybody waits for them under a lock. */
+static bool bring(const struct ss_host_file *const *files, size_t n, struct ss_err *err)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < n; i++)
+		bytes += files[i]->bytes;
+	/* What the cache cannot hold together comes one after the other. */
+	if (!ss_provides() || !n || (n > 1 && bytes > ss_cache_limit_bytes() / 2))
+		return true;
+	const char **paths = calloc(n, sizeof(*paths));
+	for (size_t i = 0; paths && i < n; i++)
+		paths[i] = files[i]->path.p;
+	bool ok = paths ? ss_provide_all(paths, n, BRING_MS, err) : ss_fail_mem(err);
+	free(paths);
+	return ok;
+}
+
 static struct ss_session *open_session(struct ss_sessions *c, const struct ss_host_file *const *files, size_t n, bool visits,
 				       struct ss_err *err)
 {
 	struct garbage g = { 0 };
+	if (!bring(files, n, err))
+		return NULL;
 	struct slot **slots = calloc(n + 1, sizeof(*slots));
 	if (!slots) {
 		ss_fail_mem(err);

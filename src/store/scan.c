@@ -64,7 +64,8 @@ static bool is_trace_inside(struct ss_walk *w, const struct ss_walk_dir *d, int 
 		return false;
 	struct stat st;
 	w->nsniffed++;
-	ssize_t n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, head, sizeof(head)) : 0;
+	bool plain = ss_provided(path, fd, SNIFF_BYTES) && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	ssize_t n = plain ? read(fd, head, sizeof(head)) : 0;
 	close(fd);
 	return n > 0 && ss_kineto_is_trace((struct ss_str){ head, (size_t)n });
 }

@@ -214,7 +214,7 @@ void ss_selection_fetch(const struct ss_selection *sel)
 	for (size_t i = 0; paths && i < sel->n; i++)
 		paths[i] = sel->files[i]->path.p;
 	if (paths)
-		ss_provide_all(paths, sel->n);
+		(void)ss_provide_all(paths, sel->n, 0, NULL);
 	free(paths);
 }
 

@@ -94,6 +94,8 @@ class Handler(buckets.Answering):
         bucket, _, name = urllib.parse.unquote(path)[len('/storage/v1/b/'):].partition('/o')
         if self.headers.get('Accept-Encoding') != 'gzip':
             return self.json(500, {})
+        if bucket in s.expired:
+            return self.json(401, {'error': {'code': 401, 'message': 'no'}})
         if s.token and self.headers.get('Authorization') != f'Bearer {s.token}':
             return self.json(401, {'error': {'code': 401, 'message': 'no'}})
         codes = {'denied': 403, 'none': 404, 'teapot': 418, 'moved': 302}
@@ -115,6 +117,8 @@ class Handler(buckets.Answering):
         self.json(200, {'kind': 'storage#objects', **({'items': items} if items else {}), **more})
 
     def get(self, bucket, key, q):
+        if self.server.held == key:
+            self.server.go_on.wait(300)
         held = self.server.objects.get(bucket, {}).get(key)
         if not held or q.get('alt') != 'media' or q.get('generation', held[1]) != held[1]:
             return self.json(404, {'error': {'code': 404}})
@@ -159,6 +163,20 @@ def reading(c, s):
     s.page = 1000
     done = c.run('tools', url, **c.keys)
     c.check('nothing is sent to an emulator', done.returncode == 0 and all(a is None for _, _, a, _ in s.seen), done.stderr)
+
+
+class Bucket(buckets.Bucket):
+    """The same here: each version of an object has a generation of its own."""
+    generation = 100
+
+    def put(self, name, data):
+        Bucket.generation += 1
+        self.s.objects.setdefault('live', {})[self.key(name)] = (data, str(Bucket.generation))
+
+    def fetched(self):
+        with self.s.lock:
+            paths = [urllib.parse.unquote(path) for path, *_ in self.s.seen if path.startswith('/storage/v1/b/live/o/')]
+        return [path[len('/storage/v1/b/live/o/'):] for path in paths]
 
 
 def faults(c, s):
@@ -268,6 +286,7 @@ def main():
         faults(c, s)
         tokens(c, s)
         federated(c, s)
+        buckets.served_bucket.check(c, Bucket(s), 'gs://live/l')
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print(f'{c.passed} passed, {c.failed} failed')

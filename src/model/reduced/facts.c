@@ -41,7 +41,7 @@ struct about {
 static void error(struct ss_pack *p, struct ss_err *e)
 {
 	struct ss_str text = ss_str_from(e->text);
-	PACK_ENUM(p, e->code, SS_EBUSY + 1);
+	PACK_ENUM(p, e->code, SS_ELATER + 1);
 	ss_pack_bytes(p, &text);
 	enum ss_errcode code = e->code;
 	if (!p->reading)
