@@ -33,7 +33,8 @@ bool ss_aws_take(struct ss_aws_finding *f, const struct ss_aws_given *g, struct 
 			       "the credentials " SS_FMT " that were given have expired: is the clock of this machine "
 			       "right?",
 			       SS_ARG(from));
-	*f->a = (struct ss_aws){ g->key, g->secret, g->session, from, g->expires_ns, f->a->region, f->a->endpoint };
+	*f->a = (struct ss_aws){ g->key, g->secret, g->session, from, g->expires_ns, f->a->region, f->a->endpoint,
+		f->a->of_program };
 	return true;
 }
 

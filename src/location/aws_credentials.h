@@ -13,8 +13,8 @@ struct ss_aws {
 	struct ss_str key, secret, session;	/* "" each: nobody, so requests are not signed */
 	struct ss_str from;			/* "of the environment", for messages */
 	int64_t expires_ns;			/* since the Unix epoch; 0: not known to */
-	bool of_program;			/* which is run again to renew them */
 	struct ss_str region, endpoint;		/* that are set; "": none */
+	bool of_program;			/* which is run again to renew them */
 };
 
 /*

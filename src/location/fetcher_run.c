@@ -10,6 +10,7 @@
 #include "location/tree_files.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

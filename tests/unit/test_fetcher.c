@@ -6,6 +6,7 @@
 #include "location/fetcher_wire.h"
 #include "location/tree_files.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
