@@ -1,9 +1,9 @@
 /*
  * fetcher.h - the process that lists and fetches for a server, which may neither connect nor write files itself.
  *
- * It has the credentials, and may write files below the cache alone. It does what the server asks for on a pair of sockets: a list of
- * what was named at the start, or a file of that list. It takes no other name, so who takes the server over cannot have it read or
- * send anything else. It ends when the server does, by the end of the connection.
+ * It has the credentials, and may write files below the cache alone. It does what the server asks for on a pair of sockets: a
+ * list of what was named at the start, or a file of that list. It takes no other name, so who takes the server over cannot
+ * have it read or send anything else. It ends when the server does, by the end of the connection.
  */
 #ifndef SS_LOCATION_FETCHER_H
 #define SS_LOCATION_FETCHER_H

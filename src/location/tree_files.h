@@ -1,10 +1,10 @@
 /*
  * tree_files.h - inside of a tree: its files, whose bytes are there or not, and where they come from.
  *
- * The mode of a file tells how much of it is there, so that whoever has opened it knows without asking anybody: a file that is whole
- * may not be executed by anyone. One whose bytes are a hole may be executed by its owner, with the first SS_TREE_HEAD bytes there by
- * its group too, and with the first SS_TREE_BEGIN bytes by all. A file is never filled where it stands except for these beginnings:
- * another takes its place, and mappings of the one before stay whole.
+ * The mode of a file tells how much of it is there, so that whoever has opened it knows without asking anybody: a file that is
+ * whole may not be executed by anyone. One whose bytes are a hole may be executed by its owner, with the first SS_TREE_HEAD
+ * bytes there by its group too, and with the first SS_TREE_BEGIN bytes by all. A file is never filled where it stands except
+ * for these beginnings: another takes its place, and mappings of the one before stay whole.
  */
 #ifndef SS_LOCATION_TREE_FILES_H
 #define SS_LOCATION_TREE_FILES_H
