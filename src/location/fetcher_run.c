@@ -117,8 +117,8 @@ static void list(struct runner *r, const struct question *q)
 		tell(r, ss_arena_printf(&p.arena, "warning: %s", err.text));
 	else if (change.added || change.changed || change.gone)
 		tell(r, ss_arena_printf(&p.arena,
-					"'%s' was listed anew: files added %zu, changed %zu, gone %zu; so far %u requests", r->named,
-					change.added, change.changed, change.gone, ss_tree_cost(r->t).requests));
+					"'%s' was listed anew: files added %zu, changed %zu, gone %zu; so far %u requests",
+					r->named, change.added, change.changed, change.gone, ss_tree_cost(r->t).requests));
 	answer(r, q->id, &err, notes_of(&p, &b), p.nnotes_all);
 	ss_buf_free(&b);
 	ss_location_close(&p);

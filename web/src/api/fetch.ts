@@ -4,6 +4,7 @@
  */
 
 import { pending } from "../base/pending";
+import { createStore } from "../base/store";
 import { saved, savedAnswer } from "./saved";
 
 export class ApiError extends Error {
@@ -11,6 +12,7 @@ export class ApiError extends Error {
 		message: string,
 		readonly status: number,
 		readonly unanswered = false, /* nobody answered: the program may be gone */
+		readonly fetching = false, /* the server fetches what the answer needs: it is to be asked again */
 	) {
 		super(message);
 	}
@@ -28,7 +30,45 @@ export function address(route: string, params: Params = {}): string {
 /* An analysis of a huge profile may take long, a dead server must not look like one for ever. */
 const PATIENCE_MS = 120_000;
 
+/* What is being fetched for answers that are waited for: the server's sentence, or "". */
+export const fetching = createStore("");
+const AGAIN_MS = 1000;
+let waiting = 0;
+
+function pause(signal: AbortSignal | undefined): Promise<void> {
+	return new Promise((done) => {
+		const timer = setTimeout(end, AGAIN_MS);
+		function end() {
+			clearTimeout(timer);
+			signal?.removeEventListener("abort", end);
+			done();
+		}
+		signal?.addEventListener("abort", end);
+	});
+}
+
+/* A file that a server fetches from elsewhere takes as long as it takes. */
 async function ask(
+	route: string,
+	params: Params | undefined,
+	signal: AbortSignal | undefined,
+	patience_ms?: number,
+	body?: string,
+): Promise<Response> {
+	for (;;)
+		try {
+			return await askOnce(route, params, signal, patience_ms, body);
+		} catch (e) {
+			if (!(e instanceof ApiError && e.fetching) || signal?.aborted) throw e;
+			waiting++;
+			fetching.set(e.message);
+			await pause(signal);
+			if (--waiting === 0) fetching.set("");
+			if (signal?.aborted) throw e;
+		}
+}
+
+async function askOnce(
 	route: string,
 	params: Params | undefined,
 	signal: AbortSignal | undefined,
@@ -47,7 +87,7 @@ async function ask(
 	signal?.addEventListener("abort", stop);
 	try {
 		const res = await fetch(url, { signal: limit.signal, ...(body !== undefined && { method: "POST", body }) });
-		if (!res.ok) throw new ApiError(await sentence(res), res.status);
+		if (!res.ok) throw await failure(res);
 		return res;
 	} catch (e) {
 		if (e instanceof ApiError || signal?.aborted) throw e;
@@ -59,16 +99,19 @@ async function ask(
 	}
 }
 
-async function sentence(res: Response): Promise<string> {
+async function failure(res: Response): Promise<ApiError> {
 	const body = await res.text().catch(() => "");
 	try {
 		const error = (JSON.parse(body) as { error?: unknown }).error;
-		const text = typeof error === "object" && error ? (error as { text?: unknown }).text : error;
-		if (typeof text === "string" && text) return text;
+		const { text, fetching: later } = (typeof error === "object" && error ? error : { text: error }) as {
+			text?: unknown;
+			fetching?: unknown;
+		};
+		if (typeof text === "string" && text) return new ApiError(text, res.status, false, later === true);
 	} catch {
 		/* not our server's JSON: say what came */
 	}
-	return `The server answered ${res.status} ${res.statusText}`.trim() + ".";
+	return new ApiError(`The server answered ${res.status} ${res.statusText}`.trim() + ".", res.status);
 }
 
 async function json<T>(res: Response, signal?: AbortSignal): Promise<T> {

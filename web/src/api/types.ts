@@ -18,6 +18,18 @@ export interface Runs {
 	history?: boolean; /* there is one to show */
 	runs: Run[];
 	skipped?: { path: string; why: string }[];
+	bucket?: Bucket;
+}
+
+/* What it took so far to look into a bucket. */
+export interface Bucket {
+	objects: number;
+	files: number;
+	requests: number;
+	lists: number;
+	fetched_files: number;
+	cached_files: number;
+	fetched_bytes: number;
 }
 
 /* One run in a line; of `steps` on only where they were asked for. */

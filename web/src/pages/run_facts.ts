@@ -1,6 +1,6 @@
 /*
  * run_facts.ts - device and step time of the runs on the screen: asked for one after the other, each once. What a run is on costs
- * nothing; its steps are in its events, so those of a large run wait until somebody asks.
+ * nothing; its steps are in its events, so those of a large run wait until somebody asks. All of a run in a bucket does.
  */
 import { useEffect, useState } from "preact/hooks";
 import { getJson } from "../api/fetch";
@@ -33,7 +33,7 @@ function ask(run: Run, steps: boolean, wanted: () => boolean): Promise<Known | u
 	return next;
 }
 
-export function useRunFacts(run: Run, row: { current: Element | null }): Known & { measure?: (() => void) | undefined } {
+export function useRunFacts(run: Run, row: { current: Element | null }, remote: boolean): Known & { measure?: (() => void) | undefined } {
 	const [state, setState] = useState<Known>(known.get(keyOf(run)) ?? {});
 	const large = run.bytes > LARGE_BYTES;
 	const [asked, setAsked] = useState(false);
@@ -43,7 +43,7 @@ export function useRunFacts(run: Run, row: { current: Element | null }): Known &
 		let visible = false;
 		let gone = false;
 		const load = async () => {
-			const steps = asked ? [true] : large ? [false] : [false, true];
+			const steps = asked ? [true] : remote ? [] : large ? [false] : [false, true];
 			for (const s of steps) {
 				if (!s && state.facts) continue;
 				const got = await ask(run, s, () => visible && !gone);
@@ -63,7 +63,7 @@ export function useRunFacts(run: Run, row: { current: Element | null }): Known &
 			gone = true;
 			watch.disconnect();
 		};
-	}, [run, asked]);
-	const open = large && !asked && !!state.facts && state.facts.steps === undefined;
+	}, [run, asked, remote]);
+	const open = !asked && (remote ? !state.facts : large && !!state.facts && state.facts.steps === undefined);
 	return { ...state, measure: open ? () => setAsked(true) : undefined };
 }

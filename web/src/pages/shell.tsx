@@ -3,6 +3,7 @@
  */
 import { useEffect, useState } from "preact/hooks";
 import { useJson, type Loadable } from "../api/loadable";
+import { fetching } from "../api/fetch";
 import { presence } from "../api/presence";
 import { saved } from "../api/saved";
 import { ALL_HOSTS, type Run, type Runs, type Tool } from "../api/types";
@@ -63,7 +64,13 @@ function SavedNote() {
 
 function Presence() {
 	const gone = useStore(presence, (p) => p.gone);
-	if (!gone) return null;
+	const later = useStore(fetching, (text) => text);
+	if (!gone)
+		return later ? (
+			<p class="gone" role="status">
+				{later}
+			</p>
+		) : null;
 	return (
 		<p class="gone" role="alert">
 			stepscope does not answer: it was stopped, or the connection is lost. The page tries again and continues when it is back.

@@ -5,6 +5,7 @@ import { useRef, useState } from "preact/hooks";
 import type { Run, RunFacts, Runs } from "../api/types";
 import { ago, bytes, count, date_s, time_ps } from "../base/format";
 import { formatQuery } from "../base/url";
+import { Failure } from "../widgets/notes";
 import { CaptureButton } from "./capture";
 import { useRunFacts } from "./run_facts";
 
@@ -25,12 +26,20 @@ export function StartPage({ runs }: { runs: Runs }) {
 				)}
 				{runs.capture && <CaptureButton runs={runs} />}
 			</header>
-			{runs.runs.length ? <RunList runs={runs.runs} /> : <Nothing runs={runs} />}
+			{runs.bucket && (
+				<p class="muted" data-bucket={runs.bucket.requests}>
+					{count(runs.bucket.objects)} objects in the bucket. So far {count(runs.bucket.requests)}{" "}
+					{runs.bucket.requests === 1 ? "request" : "requests"}, {bytes(runs.bucket.fetched_bytes)} fetched: a file is fetched when a
+					tool opens it.
+				</p>
+			)}
+			{(runs.skipped ?? []).map((s) => s.path === runs.logdir && <Failure key={s.why} text={`${s.path} ${s.why}`} />)}
+			{runs.runs.length ? <RunList runs={runs.runs} remote={!!runs.bucket} /> : <Nothing runs={runs} />}
 		</main>
 	);
 }
 
-function RunList({ runs }: { runs: readonly Run[] }) {
+function RunList({ runs, remote }: { runs: readonly Run[]; remote: boolean }) {
 	const [filter, setFilter] = useState("");
 	const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
 	const shown = runs.filter((r) => words.every((w) => `${r.run} ${r.hosts.join(" ")}`.toLowerCase().includes(w)));
@@ -65,7 +74,7 @@ function RunList({ runs }: { runs: readonly Run[] }) {
 				</thead>
 				<tbody>
 					{shown.map((r) => (
-						<RunRow key={r.run} run={r} now_s={now_s} />
+						<RunRow key={r.run} run={r} now_s={now_s} remote={remote} />
 					))}
 				</tbody>
 			</table>
@@ -75,9 +84,9 @@ function RunList({ runs }: { runs: readonly Run[] }) {
 }
 
 /* Its device and step time are asked for once the row is on the screen. */
-function RunRow({ run, now_s }: { run: Run; now_s: number }) {
+function RunRow({ run, now_s, remote }: { run: Run; now_s: number; remote: boolean }) {
 	const row = useRef<HTMLTableRowElement>(null);
-	const { facts, error, measure } = useRunFacts(run, row);
+	const { facts, error, measure } = useRunFacts(run, row, remote);
 	const recorded_s = facts?.recorded_s ?? run.time_s;
 	return (
 		<tr ref={row} data-run={run.run}>
@@ -115,7 +124,13 @@ function RunRow({ run, now_s }: { run: Run; now_s: number }) {
 			</td>
 			<td class="num">
 				{measure ? (
-					<button class="link" onClick={measure} title="This run is large: its steps are read when you ask for them">
+					<button
+						class="link"
+						onClick={measure}
+						title={
+							remote ? "Its files are fetched when you ask for them" : "This run is large: its steps are read when you ask for them"
+						}
+					>
 						measure
 					</button>
 				) : (
