@@ -223,7 +223,7 @@ static bool take_address(struct ss_location *p, struct ss_err *err)
 	struct ss_str named = ss_str_from(p->named);
 	if (ss_str_starts(named, SS_STR("https://")) || ss_str_starts(named, SS_STR("http://")))
 		return ss_location_fetch(p, err) && take_archive(p, false, err);
-	if (ss_str_starts(named, SS_STR("grpc://")))
+	if (ss_str_starts(named, SS_STR("grpc://")) || ss_str_starts(named, SS_STR("grpcs://")))
 		return ss_location_ask(p, err);
 	return refuse_address(named, err);
 }

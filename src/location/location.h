@@ -8,7 +8,7 @@
  *	https://...	a file, profile or archive, fetched into the cache (cache.h)
  *	s3://, gs://	an object in the same way, or what lies below in a bucket, as a directory (tree.h)
  *	demo:		the log directory that the program carries (demo.h)
- *	grpc://...	the answers of a server of ProfileAnalysis, as files of a log directory (master.c)
+ *	grpc[s]://...	the answers of a server of ProfileAnalysis, as files of a log directory (master.c)
  *
  * Of an archive those members are unpacked that are read by their names (ss_store_reads), into a
  * directory of this process (scratch.h), up to the bound on what a packed file may become

@@ -1,20 +1,27 @@
 /*
- * master.c - grpc://HOST:PORT, a server of ProfileAnalysis (the master of a TPU pod; stepscope serve --grpc): the answers
- * that it gives for one session become the files in which older programs stored such answers, and its trace a file of its
- * own. From these everything is shown as of any other directory.
+ * master.c - grpc://HOST:PORT, or grpcs:// with TLS, a server of ProfileAnalysis (the master of a TPU pod; stepscope serve
+ * --grpc): the answers that it gives for one session become the files in which older programs stored such answers, and its
+ * trace a file of its own. From these everything is shown as of any other directory.
  */
 #include "location/remote.h"
 
 #include "base/write.h"
 #include "capture/requests.h"
+#include "location/bucket.h"
 #include "location/unpack.h"
+#include "rpc/tls.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-#define SCHEME "grpc://"
+#define PLAIN "grpc://"
+#define SECURE "grpcs://"
+#define TOKEN_FILE "STEPSCOPE_GRPC_TOKEN_FILE"
+#define TOKEN_BYTES ((size_t)65536)
 #define ANSWER_NS INT64_C(600000000000) /* the server may have to read the whole profile first */
 #define NAME_BYTES 200
 
@@ -40,6 +47,8 @@ static const struct stored {
 struct master {
 	struct ss_location *p;
 	struct ss_peer peer;
+	const char *scheme;
+	struct ss_tls *tls;		/* NULL: none */
 	struct ss_str host;		/* of the address, as files are named */
 	struct ss_session session;
 	size_t nsessions, nfiles;
@@ -81,23 +90,70 @@ static bool is_newer(struct ss_str a, struct ss_str b)
 	return order ? order > 0 : ss_str_cmp(a, b) > 0;
 }
 
-/* "grpc://HOST:PORT/SESSION" */
+/* The host, as names of files have it. */
+static struct ss_str host_of(struct ss_str address, struct ss_arena *a)
+{
+	struct ss_net_name name;
+	struct ss_err why = { 0 };
+	struct ss_str target = ss_arena_str(a, address);
+	if (!target.p || !ss_net_parse(&name, target.p, &why) || !is_name(ss_str_from(name.host)))
+		return SS_STR("");
+	struct ss_str host = ss_arena_str(a, ss_str_from(name.host));
+	for (size_t i = 0; i < host.n && host.p; i++)
+		if (host.p[i] == ':')
+			((char *)(uintptr_t)host.p)[i] = '_';
+	return host;
+}
+
+/* "grpc://HOST:PORT/SESSION", "grpcs://[ADDRESS]:PORT" */
 static bool take_address(struct master *m, struct ss_str *session, struct ss_err *err)
 {
-	struct ss_str rest = ss_str_from(m->p->named + strlen(SCHEME));
+	struct ss_str rest = ss_str_from(m->p->named);
+	m->scheme = ss_str_take(&rest, SS_STR(SECURE)) ? SECURE : PLAIN;
+	(void)ss_str_take(&rest, SS_STR(PLAIN));
 	size_t slash = ss_str_chr(rest, '/');
 	struct ss_str address = ss_str_sub(rest, 0, slash == SS_NPOS ? rest.n : slash);
-	size_t colon = ss_str_rchr(address, ':');
 	*session = ss_str_sub(rest, slash == SS_NPOS ? rest.n : slash + 1, rest.n);
-	if (!is_name(address) || colon == SS_NPOS || !colon || (session->n && !is_run(*session)))
-		return ss_fail(err, SS_EINVAL, "'%.300s' does not name a server: write grpc://HOST:PORT, or grpc://HOST:PORT/RUN",
-			       m->p->named);
+	m->host = host_of(address, &m->p->arena);
+	if (m->host.p && (!m->host.n || (session->n && !is_run(*session))))
+		return ss_fail(err, SS_EINVAL, "'%.300s' does not name a server: write %sHOST:PORT, or %sHOST:PORT/RUN",
+			       m->p->named, m->scheme, m->scheme);
 	m->peer = (struct ss_peer){ .target = ss_arena_str(&m->p->arena, address).p, .timeout_ns = ANSWER_NS };
-	m->host = ss_arena_str(&m->p->arena, ss_str_sub(address, 0, colon));
-	for (size_t i = 0; i < m->host.n && m->host.p; i++)
-		if (m->host.p[i] == ':')
-			((char *)(uintptr_t)m->host.p)[i] = '_';
 	return (m->peer.target && m->host.p) || ss_fail_mem(err);
+}
+
+/* A token goes to others over TLS alone. */
+static bool take_token(struct master *m, struct ss_err *err)
+{
+	struct ss_net_name name;
+	const char *path = getenv(TOKEN_FILE);
+	if (!path || !*path)
+		return true;
+	struct ss_str token = ss_small_file(path, TOKEN_BYTES, &m->p->arena);
+	if (!token.p)
+		return ss_fail_mem(err);
+	token = ss_str_sub(token, 0, ss_str_chr(token, '\n'));
+	while (token.n && (token.p[token.n - 1] == '\r' || token.p[token.n - 1] == ' '))
+		token.n--;
+	bool good = token.n;
+	for (size_t i = 0; i < token.n; i++)
+		good &= token.p[i] > ' ' && token.p[i] <= '~';
+	if (!good)
+		return ss_fail(err, SS_EIO, "'%.300s', which " TOKEN_FILE " names, holds no token: it must be one line without "
+			       "spaces", path);
+	if (strcmp(m->scheme, PLAIN) == 0 && ss_net_parse(&name, m->peer.target, err) && !ss_net_is_local(name.host))
+		return ss_fail(err, SS_EINVAL, "'%.300s' is not encrypted, and the token in " TOKEN_FILE " would be: write " SECURE
+			       "..., or unset it", m->p->named);
+	m->peer.token = ss_arena_str(&m->p->arena, token).p;
+	return m->peer.token || ss_fail_mem(err);
+}
+
+static bool take_tls(struct master *m, struct ss_err *err)
+{
+	if (strcmp(m->scheme, SECURE) == 0 && !(m->tls = ss_tls_new(&(struct ss_tls_config){ .server = false }, err)))
+		return false;
+	m->peer.tls = m->tls;
+	return true;
 }
 
 /* The server's own words have no code. */
@@ -108,7 +164,7 @@ static bool fail(struct ss_err *err, const struct master *m, const struct ss_grp
 				     ? ". This port belongs to a program's profiler, which stores no runs: 'stepscope capture' "
 				       "takes a profile of it"
 			     : s->code == SS_GRPC_UNAUTHENTICATED
-				     ? ". 'stepscope remote' asks with a token"
+				     ? ". " TOKEN_FILE " names a file with the token to send"
 				     : "";
 	return ss_fail(err, SS_EIO, "'%s' does not answer: %s%s%s%s", m->p->named, code, code[0] ? ": " : "", s->text, advice);
 }
@@ -135,8 +191,8 @@ static bool choose_session(struct master *m, struct ss_str wanted, struct ss_err
 	if (m->session.id.n)
 		return true;
 	if (wanted.n)
-		return ss_fail(err, SS_ENOTFOUND, "there is no run '" SS_FMT "' in 'grpc://%s': 'stepscope remote %s' lists them",
-			       SS_ARG(wanted), m->peer.target, m->peer.target);
+		return ss_fail(err, SS_ENOTFOUND, "there is no run '" SS_FMT "' in '%s%s': 'stepscope remote %s%s' lists them",
+			       SS_ARG(wanted), m->scheme, m->peer.target, m->tls ? "--tls " : "", m->peer.target);
 	return ss_fail(err, SS_ENODATA, "'%s' has no run%s", m->p->named, unsafe ? " whose name a directory can have" : "");
 }
 
@@ -192,8 +248,8 @@ static bool say_left_out(struct master *m, struct ss_err *err)
 	struct ss_arena *a = &m->p->arena;
 	struct ss_str runs = SS_STR(""), tools = SS_STR("");
 	if (m->nsessions > 1)
-		runs = ss_arena_printf(a, "; run '" SS_FMT "' of %zu, another is grpc://%s/RUN", SS_ARG(m->session.id),
-				       m->nsessions, m->peer.target);
+		runs = ss_arena_printf(a, "; run '" SS_FMT "' of %zu, another is %s%s/RUN", SS_ARG(m->session.id),
+				       m->nsessions, m->scheme, m->peer.target);
 	if (m->unread.n)
 		tools = ss_arena_printf(a, "; not read: " SS_FMT " ('stepscope remote' prints them)",
 					SS_ARG(ss_buf_get(&m->unread)));
@@ -259,12 +315,32 @@ static bool ask_session(struct master *m, struct ss_err *err)
 				       SS_ARG(m->session.id));
 }
 
+/* OpenSSL writes to sockets in its own way, and a connection that breaks must not end the program. */
+static void quietly(sigset_t *before, bool begins)
+{
+	sigset_t broken, pending;
+	int number;
+	sigemptyset(&broken);
+	sigaddset(&broken, SIGPIPE);
+	if (begins) {
+		pthread_sigmask(SIG_BLOCK, &broken, before);
+		return;
+	}
+	if (!sigismember(before, SIGPIPE) && sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE))
+		sigwait(&broken, &number);
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 bool ss_location_ask(struct ss_location *p, struct ss_err *err)
 {
 	struct master m = { .p = p };
 	struct ss_str wanted;
-	bool ok = take_address(&m, &wanted, err) && choose_session(&m, wanted, err) && ss_scratch_open(&p->scratch, err) &&
-		  ask_session(&m, err);
+	sigset_t before;
+	quietly(&before, true);
+	bool ok = take_address(&m, &wanted, err) && take_token(&m, err) && take_tls(&m, err) && choose_session(&m, wanted, err) &&
+		  ss_scratch_open(&p->scratch, err) && ask_session(&m, err);
+	quietly(&before, false);
+	ss_tls_free(m.tls);
 	ss_buf_free(&m.unread);
 	return ok;
 }

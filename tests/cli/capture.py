@@ -489,6 +489,13 @@ def over_tls(logdir, token_file):
         check('plain HTTP is not answered', not urllib.request.urlopen(f'http://localhost:{port}/', timeout=5))
     except (OSError, http.client.HTTPException):
         check('plain HTTP is not answered', True)
+    at, known = f'grpcs://localhost:{grpc}', {'STEPSCOPE_GRPC_TOKEN_FILE': token_file, 'SSL_CERT_FILE': pem['ca.crt']}
+    for what, path, env, status, text in (
+            ('grpcs:// as PATH', at, known, 0, 'requests'), ('it without a token', at, {**known, 'STEPSCOPE_GRPC_TOKEN_FILE': ''}, 1, 'STEPSCOPE_GRPC_TOKEN_FILE names a file'),
+            ('it by another authority', at, {**known, 'SSL_CERT_FILE': pem['other.crt']}, 1, 'certificate'), ('it without TLS', at.replace('grpcs', 'grpc'), known, 1, 'UNAVAILABLE'),
+            ('a token that would be readable', 'grpc://192.0.2.1:1', known, 1, 'is not encrypted'), ('a token that is none', at, {**known, 'STEPSCOPE_GRPC_TOKEN_FILE': '/dev/null'}, 1, 'holds no token')):
+        done = run('summary', path, env=env)
+        check(what, words(done, status, text) and token not in done.stderr + done.stdout, done)
     done = run('remote', f'localhost:{grpc}', '--token_file', token_file, '--tls_ca', pem['ca.crt'])
     check('gRPC over TLS', words(done, 0, 'overview_page'), done)
     done = run('remote', f'localhost:{grpc}', '--token_file', token_file)
@@ -616,7 +623,7 @@ def from_elsewhere(scratch):
         done = run('remote', here, *args)
         check(f'remote {args}', words(done, status, text) and done.stdout == '', done)
     done = run('summary', f'grpc://{here}')
-    check('a token is wanted', words(done, 1, 'UNAUTHENTICATED', 'stepscope remote'), done)
+    check('a token is wanted', words(done, 1, 'UNAUTHENTICATED', 'STEPSCOPE_GRPC_TOKEN_FILE'), done)
     proc.send_signal(signal.SIGINT)
     check('the server ends', proc.wait(10) == 0)
     proc.stderr.close()

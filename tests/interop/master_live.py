@@ -3,9 +3,11 @@
 What is shown of it is what the files show; and hostile servers get a sentence each.
 """
 import concurrent.futures
+import contextlib
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -57,8 +59,8 @@ def read(name):
 
 class Master(grpc.GenericRpcHandler if grpc else object):
     """`sessions` are as above; an answer that is bytes is sent as it is, one that is an exception is the server's refusal."""
-    def __init__(self, sessions, error=None):
-        self.sessions, self.error, self.asked = sessions, error, []
+    def __init__(self, sessions, error=None, host='127.0.0.1'):
+        self.sessions, self.error, self.asked, self.host = sessions, error, [], host
 
     def service(self, details):
         fn = {'/tensorflow.ProfileAnalysis/EnumSessions': self.sessions_of, '/tensorflow.ProfileAnalysis/GetSessionToolData': self.data_of}.get(details.method)
@@ -82,17 +84,39 @@ class Master(grpc.GenericRpcHandler if grpc else object):
     def __enter__(self):
         self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(4), options=[('grpc.max_send_message_length', -1)])
         self.server.add_generic_rpc_handlers((self,))
-        self.at = f'grpc://127.0.0.1:{self.server.add_insecure_port("127.0.0.1:0")}'
+        self.at = self.listen()
         self.server.start()
         return self
+
+    def listen(self):
+        return f'grpc://{self.host}:{self.server.add_insecure_port(self.host + ":0")}'
 
     def __exit__(self, *exc):
         self.server.stop(0).wait(10)
 
 
-def run(*args, tmp=None):
+class Secure(Master):
+    """With a certificate of a custom authority, and a token that has to be there."""
+
+    def __init__(self, host, certificate):
+        super().__init__({'2021_06_07_08_09_10': {'overview_page': OVERVIEW}}, host=host)
+        self.certificate, self.tokens = certificate, []
+
+    def service(self, details):
+        self.tokens.append(dict(details.invocation_metadata).get('authorization'))
+        if self.tokens[-1] != 'Bearer the-token':
+            return grpc.unary_unary_rpc_method_handler(lambda request, context: context.abort(grpc.StatusCode.UNAUTHENTICATED, 'who are you?'))
+        return super().service(details)
+
+    def listen(self):
+        with open(self.certificate + '.key', 'rb') as key, open(self.certificate + '.crt', 'rb') as crt:
+            credentials = grpc.ssl_server_credentials([(key.read(), crt.read())])
+        return f'grpcs://{self.host}:{self.server.add_secure_port(self.host + ":0", credentials)}'
+
+
+def run(*args, tmp=None, **env):
     return subprocess.run([BIN, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, stdin=subprocess.DEVNULL,
-                          env={**os.environ, **({'TMPDIR': tmp} if tmp else {})})
+                          env={**os.environ, **({'TMPDIR': tmp} if tmp else {}), **env})
 
 
 def tables(tool, path):
@@ -178,8 +202,40 @@ def refusals():
         at = m.at
         check('a tool that the server names a thousand times', run('runs', at).returncode == 0 and len(m.asked) == 1, len(m.asked))
     check('nobody there', b'UNAVAILABLE' in run('summary', at).stderr)
-    for bad in ('grpc://', 'grpc://host', 'grpc://h:1/a/../b', 'grpc://h:1/a//b', 'grpc://h o:1', 'grpc://:1'):
+    for bad in ('grpc://', 'grpcs://', 'grpcs://host', 'grpc://::1:1', 'grpc://[::1]', 'grpc://[x/y]:1', 'grpc://[../a:]:1', 'grpc://host', 'grpc://h:1/a/../b', 'grpc://h:1/a//b', 'grpc://h o:1', 'grpc://:1'):
         check(bad, b'does not name a server' in run('summary', bad).stderr, run('summary', bad).stderr)
+
+
+def with_tls():
+    """Names, addresses of both kinds, certificates that are signed by nobody, and tokens."""
+    hosts = ['localhost', '127.0.0.1']
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET6) as s:
+        s.bind(('::1', 0))
+        hosts.append('[::1]')
+    with tempfile.TemporaryDirectory() as tmp:
+        for name, san in (('own', 'DNS:localhost,IP:127.0.0.1,IP:::1'), ('other', 'DNS:elsewhere')):
+            subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', f'{tmp}/{name}.key', '-out', f'{tmp}/{name}.crt', '-days', '2', '-subj', '/CN=x', '-addext',
+                            f'subjectAltName={san}'], check=True, stderr=subprocess.DEVNULL)
+        with open(f'{tmp}/token', 'w') as f:
+            f.write('the-token\n')
+        known = {'SSL_CERT_FILE': f'{tmp}/own.crt', 'STEPSCOPE_GRPC_TOKEN_FILE': f'{tmp}/token'}
+        for host in hosts:
+            with Secure(host, f'{tmp}/own') as m:
+                done = run('summary', m.at, **known)
+                check(f'{m.at.rpartition(":")[0]} with a token', done.returncode == 0 and set(m.tokens) == {'Bearer the-token'}, done, m.tokens)
+                m.tokens.clear()
+                done = run('summary', m.at, SSL_CERT_FILE=f'{tmp}/own.crt')
+                check(f'{host} without a token', done.returncode == 1 and b'who are you?' in done.stderr and b'STEPSCOPE_GRPC_TOKEN_FILE' in done.stderr, done)
+                m.tokens.clear()
+                done = run('summary', m.at, **{**known, 'SSL_CERT_FILE': f'{tmp}/other.crt'})
+                check(f'{host} signed by nobody', done.returncode == 1 and b'certificate' in done.stderr and not m.tokens, done, m.tokens)
+        with Secure('localhost', f'{tmp}/other') as m:
+            done = run('summary', m.at, **{**known, 'SSL_CERT_FILE': f'{tmp}/other.crt'})
+            check('a certificate of another host', done.returncode == 1 and b'certificate' in done.stderr and not m.tokens, done, m.tokens)
+    if '[::1]' in hosts:
+        with Master({'r': {'overview_page': OVERVIEW}}, host='[::1]') as m:
+            done = run('runs', m.at + '/r')
+            check('an address of IPv6', done.returncode == 0 and b'r' in done.stdout, done)
 
 
 def main():
@@ -187,7 +243,7 @@ def main():
         sys.exit(f'{PYTHON} has no grpcio')
     if grpc is None:
         os.execv(PYTHON, [PYTHON, *sys.argv])
-    for part in (same_as_files, in_the_page, refusals):
+    for part in (same_as_files, in_the_page, refusals, with_tls):
         part()
     print(f'{passed} passed, {failed} failed')
     return 1 if failed or not passed else 0
