@@ -13,12 +13,13 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __APPLE__
+#include <crt_externs.h>
+#endif
 
 #define WORDS 64
 #define WAIT_MS 60000L
 #define PATIENCE "STEPSCOPE_FETCH_TIMEOUT_S"
-
-extern char **environ;
 
 /* ---- the words of the command, as a shell takes them apart ---- */
 
@@ -77,6 +78,15 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+static char **environment(void)
+{
+#ifdef __APPLE__
+	return *_NSGetEnviron();	/* a library has no `environ` there */
+#else
+	return environ;
+#endif
+}
+
 /* With nothing to read, and all signals as they usually are. */
 static int start(char *const words[], int out, pid_t *pid)
 {
@@ -94,7 +104,7 @@ static int start(char *const words[], int out, pid_t *pid)
 	failed = failed ? failed : posix_spawn_file_actions_adddup2(&files, out, 1);
 	failed = failed ? failed : posix_spawnattr_setsigmask(&attributes, &none);
 	failed = failed ? failed : posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	failed = failed ? failed : posix_spawnp(pid, words[0], &files, &attributes, words, environ);
+	failed = failed ? failed : posix_spawnp(pid, words[0], &files, &attributes, words, environment());
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
 	return failed;
