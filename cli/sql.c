@@ -162,19 +162,15 @@ static int take_saved(struct options *o, struct ss_str *query)
 {
 	const struct ss_sql_saved *q = ss_sql_saved_find(ss_str_from(o->saved));
 	const char *meant = q ? NULL : cli_closest(o->saved, saved_word, NULL);
+	struct ss_err err = { 0 };
 	if (!q)
 		return cli_misuse(&cli_command_sql, "there is no named query '%s'%s%s%s", o->saved,
 				  meant ? "; did you mean '" : "", meant ? meant : "",
 				  meant ? "'?" : ": 'stepscope sql --tables' lists them");
-	for (size_t i = 0; i < o->nvalues; i++) {
-		bool known = false;
-		for (size_t k = 0; q->values[k].name; k++)
-			known = known || ss_str_is(o->values[i].name, q->values[k].name);
-		if (!known)
-			return cli_misuse(&cli_command_sql, "%s has no parameter '" SS_FMT "'",
-					  q->name, SS_ARG(o->values[i].name));
-	}
-	/* The first of a name counts: what was asked for stands before the presets. */
+	for (size_t i = 0; i < o->nvalues; i++)
+		if (!ss_sql_saved_takes(q, o->values[i].name, o->values[i].value, &err))
+			return cli_misuse(&cli_command_sql, "%s", err.text);
+	/* The first of a name counts: what was asked for comes before the presets. */
 	for (size_t k = 0; q->values[k].name && o->nvalues < SS_COUNT(o->values); k++)
 		o->values[o->nvalues++] = (struct ss_sql_value){ ss_str_from(q->values[k].name),
 								 ss_str_from(q->values[k].preset) };

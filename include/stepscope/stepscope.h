@@ -48,6 +48,8 @@ STEPSCOPE_API void stepscope_close(struct stepscope *s);
 
 /* Runs by name, descending; hosts by name. NULL beyond the last. Live as long as `s`. */
 STEPSCOPE_API const char *stepscope_run_name(const struct stepscope *s, size_t i);
+/* The run that NULL names: the one with the newest files, of those that have hosts if there is one. NULL: there is no run. */
+STEPSCOPE_API const char *stepscope_newest_run(const struct stepscope *s);
 STEPSCOPE_API const char *stepscope_host_name(const struct stepscope *s, const char *run, size_t i);
 
 enum stepscope_format {
@@ -127,7 +129,10 @@ STEPSCOPE_API const char *stepscope_table_name(const struct stepscope_table *t, 
 STEPSCOPE_API enum stepscope_sql_type stepscope_table_type(const struct stepscope_table *t, size_t col);
 /* A bit for each row, the lowest first: has it a value? NULL: all have. */
 STEPSCOPE_API const uint8_t *stepscope_table_valid(const struct stepscope_table *t, size_t col);
-/* int64_t or double of each row; of texts their bytes, of which row i has those from ends[i] to ends[i + 1]. */
+/*
+ * int64_t or double of each row; of texts and blobs their bytes, of which row i has those from ends[i] to ends[i + 1]. Texts are
+ * UTF-8: bytes that are none are U+FFFD.
+ */
 STEPSCOPE_API const void *stepscope_table_cells(const struct stepscope_table *t, size_t col);
 STEPSCOPE_API const int64_t *stepscope_table_ends(const struct stepscope_table *t, size_t col);
 /*

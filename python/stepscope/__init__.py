@@ -24,9 +24,10 @@ import ctypes
 import ctypes.util
 import html
 import json
+import math
 import os
 import sys
-from typing import Any, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Sequence, overload
 
 __all__ = ["open", "show", "Profile", "Table", "Error", "version"]
 
@@ -75,7 +76,7 @@ _lib = _load()
 _P, _S, _Z, _I = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int
 for _name, _result, _args in (
         ("stepscope_version", _S, ()), ("stepscope_open", _P, (_S, _S, _Z)), ("stepscope_close", None, (_P,)),
-        ("stepscope_run_name", _S, (_P, _Z)), ("stepscope_host_name", _S, (_P, _S, _Z)), ("stepscope_tool_name", _S, (_Z,)),
+        ("stepscope_run_name", _S, (_P, _Z)), ("stepscope_newest_run", _S, (_P,)), ("stepscope_host_name", _S, (_P, _S, _Z)), ("stepscope_tool_name", _S, (_Z,)),
         ("stepscope_has", ctypes.c_bool, (_P, _S, _S)),
         ("stepscope_ask", ctypes.c_bool, (_P, ctypes.POINTER(_Question), ctypes.POINTER(_Answer), _S, _Z)),
         ("stepscope_answer_clear", None, (ctypes.POINTER(_Answer),)), ("stepscope_sql", _P, (_P, _S, _S, _S, ctypes.c_uint, _S, _Z)),
@@ -107,12 +108,25 @@ def version() -> str:
     return _lib.stepscope_version().decode()
 
 
-def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else os.fsencode(text)
+def _bytes(text: str) -> bytes:
+    """For C: a zero byte would end the text there."""
+    if not isinstance(text, str):
+        raise TypeError(f"a text is needed, not {text!r}")
+    try:
+        data = text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        raise Error(f"{text!r} cannot be written as UTF-8") from None
+    if b"\0" in data:
+        raise Error(f"{text!r} has a zero byte")
+    return data
+
+
+def _maybe_bytes(text: str | None) -> bytes | None:
+    return None if text is None else _bytes(text)
 
 
 class Table:
-    """Rows of a question, by column. Whole numbers stay whole; None is an empty cell."""
+    """Rows of a question. t[0] is a row, t[:3] some, t["name"] a column. Whole numbers stay whole; None is an empty cell."""
 
     def __init__(self, pointer: int):
         self._p = pointer
@@ -127,7 +141,10 @@ class Table:
         return _lib.stepscope_table_rows(self._p)
 
     def _at(self, column: str | int) -> int:
-        return column if isinstance(column, int) else self.columns.index(column)
+        at = self.columns.index(column) if column in self.columns else column
+        if isinstance(at, int) and 0 <= at < len(self.columns):
+            return at
+        raise Error(f"there is no column {column!r}: the table has {', '.join(self.columns)}")
 
     def _cell(self, col: int, row: int) -> Any:
         valid = _lib.stepscope_table_valid(self._p, col)
@@ -139,9 +156,20 @@ class Table:
         if kind == _REAL:
             return ctypes.c_double.from_address(cells + 8 * row).value
         ends = _lib.stepscope_table_ends(self._p, col)
-        return ctypes.string_at(cells + ends[row], ends[row + 1] - ends[row]).decode(errors="replace")
+        data = ctypes.string_at(cells + ends[row], ends[row + 1] - ends[row])
+        return data if kind == _BLOB else data.decode()
 
-    def __getitem__(self, row: int) -> dict[str, Any]:
+    @overload
+    def __getitem__(self, row: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, row: slice | str) -> list[Any]: ...
+
+    def __getitem__(self, row: int | slice | str) -> dict[str, Any] | list[Any]:
+        if isinstance(row, str):
+            col = self._at(row)
+            return [self._cell(col, i) for i in range(len(self))]
+        if isinstance(row, slice):
+            return [self[i] for i in range(*row.indices(len(self)))]
         if row < 0:
             row += len(self)
         if not 0 <= row < len(self):
@@ -160,7 +188,7 @@ class Table:
         import numpy
         col, n = self._at(column), len(self)
         kind = _lib.stepscope_table_type(self._p, col)
-        if kind == _TEXT:
+        if kind in (_TEXT, _BLOB):
             return numpy.array([self._cell(col, row) for row in range(n)], dtype=object)
         dtype = numpy.int64 if kind == _INT else numpy.float64
         if not n:
@@ -230,12 +258,18 @@ class Profile:
 
     def __init__(self, path: str | os.PathLike[str], run: str | None = None):
         why = ctypes.create_string_buffer(500)
-        self._p = _lib.stepscope_open(os.fsencode(path), why, len(why))
+        self._p = None
+        data = os.fsencode(path)
+        if b"\0" in data:
+            raise Error(f"{os.fspath(path)!r} has a zero byte")
+        self._p = _lib.stepscope_open(data, why, len(why))
         if not self._p:
             raise Error(why.value.decode(errors="replace"))
-        self.run = run
-        if run is not None and run not in self.runs:
-            raise Error(f"there is no run '{run}' in '{os.fspath(path)}': it has {', '.join(self.runs)}")
+        runs = self.runs
+        if run is not None and run not in runs:
+            raise Error(f"there is no run '{run}' in '{os.fspath(path)}': it has {', '.join(runs)}")
+        newest = _lib.stepscope_newest_run(self._p)
+        self.run = run if run is not None or newest is None else os.fsdecode(newest)
 
     def close(self) -> None:
         """Give back what is open. Tables live on."""
@@ -262,28 +296,30 @@ class Profile:
     def _names(self, get: Any) -> list[str]:
         names: list[str] = []
         while (name := get(len(names))) is not None:
-            names.append(name.decode(errors="replace"))
+            names.append(os.fsdecode(name))
         return names
 
     @property
     def runs(self) -> list[str]:
-        """All runs of the directory, the newest first."""
+        """All runs of the directory by name, in descending order; `run` is the one that is open."""
         return self._names(lambda i: _lib.stepscope_run_name(self._open_p, i))
 
     @property
     def hosts(self) -> list[str]:
         """Names of the hosts of the run."""
-        return self._names(lambda i: _lib.stepscope_host_name(self._open_p, _bytes(self.run), i))
+        return self._names(lambda i: _lib.stepscope_host_name(self._open_p, _maybe_bytes(self.run), i))
 
     @property
     def tools(self) -> list[str]:
         """Names of the tools that have data in this run."""
-        return [t for t in self._names(_lib.stepscope_tool_name) if _lib.stepscope_has(self._open_p, _bytes(self.run), t.encode())]
+        return [t for t in self._names(_lib.stepscope_tool_name) if _lib.stepscope_has(self._open_p, _maybe_bytes(self.run), t.encode())]
 
     def sql(self, query: str, *, host: str | None = None, timeout_s: float = 0) -> Table:
-        """The rows of a query (docs/sql.md)."""
+        """The rows of a query (docs/sql.md). timeout_s: stop it after so many seconds; 0: never."""
+        if not 0 <= timeout_s <= 86400:
+            raise Error(f"timeout_s takes seconds, from 0 (never) to 86400, not {timeout_s}")
         why = ctypes.create_string_buffer(500)
-        rows = _lib.stepscope_sql(self._open_p, _bytes(self.run), _bytes(host), query.encode(), int(timeout_s * 1000), why, len(why))
+        rows = _lib.stepscope_sql(self._open_p, _maybe_bytes(self.run), _maybe_bytes(host), _bytes(query), math.ceil(timeout_s * 1000), why, len(why))
         table = _lib.stepscope_sql_table(rows, why, len(why)) if rows else None
         if not table:
             raise Error(why.value.decode(errors="replace"))
@@ -293,13 +329,19 @@ class Profile:
         said = [f"{what} {_quoted(value)}" for what, value in terms if value is not None]
         return " WHERE " + " AND ".join(said) if said else ""
 
+    def _check_host(self, host: str | None) -> None:
+        if host is not None and host not in self.hosts:
+            raise Error(f"there is no host {host!r}: the run has {', '.join(self.hosts)}")
+
     def steps(self, host: str | None = None, plane: str | None = None) -> Table:
         """The steps of the devices."""
+        self._check_host(host)
         return self.sql("SELECT * FROM steps" + self._where((("host =", host), ("plane =", plane))))
 
     def events(self, host: str | None = None, plane: str | None = None, line: str | None = None, start_ps: int | None = None,
                end_ps: int | None = None, names: str | Sequence[str] | None = None) -> Table:
         """Events, of which all that is given holds: start_ps and end_ps are a range in which they run, names are theirs in the file or as displayed."""
+        self._check_host(host)
         where = self._where((("host =", host), ("plane =", plane), ("line =", line), ("end_ps >", start_ps), ("start_ps <", end_ps)))
         if names is not None:
             listed = ", ".join(_quoted(n) for n in ([names] if isinstance(names, str) else names))
@@ -308,16 +350,18 @@ class Profile:
 
     def tool(self, name: str, table: int = 1) -> Table:
         """A table of a tool's answer, with its default parameters."""
-        if not name.replace("_", "").isalnum():
-            raise Error(f"there is no tool '{name}'")
-        return self.sql(f"SELECT * FROM tool_{name}" + (f"_{table}" if table > 1 else ""))
+        if name not in self._names(_lib.stepscope_tool_name):
+            raise Error(f"there is no tool {name!r}")
+        if not isinstance(table, int) or table < 1:
+            raise Error(f"the tables of a tool have numbers from 1 on, not {table!r}")
+        return self.sql(f'SELECT * FROM "tool_{name}' + (f'_{table}"' if table > 1 else '"'))
 
     def ask(self, tool: str, host: str | None = None, params: Mapping[str, Any] | None = None) -> Any:
         """A tool's whole answer as the JSON of docs/api.md: tables by column, notes, and its conclusion in sentences."""
         why, answer = ctypes.create_string_buffer(500), _Answer(ctypes.sizeof(_Answer))
-        listed = [f"{k}={v}".encode() for k, v in (params or {}).items()]
+        listed = [_bytes(f"{k}={v}") for k, v in (params or {}).items()]
         array = (ctypes.c_char_p * (len(listed) + 1))(*listed, None)
-        question = _Question(ctypes.sizeof(_Question), tool.encode(), _bytes(self.run), _bytes(host), array)
+        question = _Question(ctypes.sizeof(_Question), _bytes(tool), _maybe_bytes(self.run), _maybe_bytes(host), array)
         try:
             if not _lib.stepscope_ask(self._open_p, ctypes.byref(question), ctypes.byref(answer), why, len(why)):
                 raise Error(why.value.decode(errors="replace"))

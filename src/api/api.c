@@ -87,6 +87,12 @@ const char *stepscope_run_name(const struct stepscope *s, size_t i)
 	return i < s->store.nruns ? s->store.runs[i].name.p : NULL;
 }
 
+const char *stepscope_newest_run(const struct stepscope *s)
+{
+	const struct ss_run *run = ss_store_newest(&s->store);
+	return run ? run->name.p : NULL;
+}
+
 const struct ss_run *ss_api_run(const struct stepscope *s, const char *name, struct ss_err *err)
 {
 	const struct ss_run *run = name ? ss_store_run(&s->store, ss_str_from(name)) : ss_store_newest(&s->store);
@@ -103,7 +109,7 @@ const char *stepscope_host_name(const struct stepscope *s, const char *run, size
 	return r && i < r->nhosts ? r->hosts[i].name.p : NULL;
 }
 
-static struct ss_session *open_session(struct stepscope *s, const struct ss_run *run, const char *kind, struct ss_str host,
+struct ss_session *ss_api_session(struct stepscope *s, const struct ss_run *run, const char *kind, struct ss_str host,
 				       bool all, bool visits, struct ss_selection *sel, struct ss_arena *arena,
 				       struct ss_err *err)
 {
@@ -128,7 +134,7 @@ bool stepscope_has(struct stepscope *s, const char *run_name, const char *tool_n
 	if (tool && run && ss_request_file_kind(tool, run))
 		return ss_run_has(run, ss_request_file_kind(tool, run));
 	if (tool && run)
-		session = open_session(s, run, NULL, SS_STR(""), false, false, &sel, &arena, NULL);
+		session = ss_api_session(s, run, NULL, SS_STR(""), false, false, &sel, &arena, NULL);
 	const struct ss_host *first = session ? ss_session_model(session)->hosts[0] : NULL;
 	bool has = first && ss_request_present(tool, run, first, ss_request_programs_elsewhere(run, first));
 	if (session)
@@ -205,7 +211,7 @@ static bool answer(struct stepscope *s, const struct stepscope_question *q, stru
 		return false;
 	if (ss_request_lacks_profiles(ask.tool, run))
 		return ss_request_refuse_parts(ask.tool, err);
-	struct ss_session *session = open_session(s, run, ss_request_file_kind(ask.tool, run), ss_str_from(q->host),
+	struct ss_session *session = ss_api_session(s, run, ss_request_file_kind(ask.tool, run), ss_str_from(q->host),
 						  ss_request_combines(ask.tool, run), ask.tool->flags & SS_TOOL_VISITS, &sel,
 						  arena, err);
 	if (!session)

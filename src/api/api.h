@@ -22,5 +22,11 @@ struct ss_sql_rows *ss_api_rows(struct stepscope_rows *r);
 void ss_api_explain(const struct ss_err *err, char *why, size_t why_bytes);
 /* The run of this name; NULL: the newest. */
 const struct ss_run *ss_api_run(const struct stepscope *s, const char *name, struct ss_err *err);
+/*
+ * The hosts of the run that `kind` and `host` select, opened. `all`: without a host all of them; `visits`: their events are only
+ * visited. NULL on failure.
+ */
+struct ss_session *ss_api_session(struct stepscope *s, const struct ss_run *run, const char *kind, struct ss_str host, bool all,
+				  bool visits, struct ss_selection *sel, struct ss_arena *arena, struct ss_err *err);
 
 #endif

@@ -19,11 +19,11 @@ struct stepscope_rows *stepscope_sql(struct stepscope *s, const char *run_name, 
 	struct ss_selection sel;
 	struct stepscope_rows *r = calloc(1, sizeof(*r));
 	const struct ss_run *run = r ? ss_api_run(s, run_name, &err) : NULL;
-	bool ok = run ? ss_run_select(run, NULL, ss_str_from(host), true, &arena, &sel, &err)
-		      : r || ss_fail_mem(&err);
-	if (ok && run) {
+	if (!r)
+		ss_fail_mem(&err);
+	if (run) {
 		r->s = s;
-		r->session = ss_session_open(s->sessions, sel.files, sel.n, &err);
+		r->session = ss_api_session(s, run, NULL, ss_str_from(host), true, false, &sel, &arena, &err);
 	}
 	if (r && r->session) {
 		struct ss_sql_question q = { .model = ss_session_model(r->session),

@@ -96,15 +96,20 @@ const uint8_t *stepscope_table_valid(const struct stepscope_table *t, size_t col
 	return t->c.v[col].nnulls ? t->c.v[col].valid.v : NULL;
 }
 
+static bool has_bytes(const struct ss_sql_column *c)
+{
+	return c->type == SS_SQL_TEXT || c->type == SS_SQL_BLOB;
+}
+
 const void *stepscope_table_cells(const struct stepscope_table *t, size_t col)
 {
 	const struct ss_sql_column *c = &t->c.v[col];
-	return c->type != SS_SQL_TEXT ? (const void *)c->cells.v : c->text.v ? c->text.v : "";
+	return !has_bytes(c) ? (const void *)c->cells.v : c->text.v ? c->text.v : "";
 }
 
 const int64_t *stepscope_table_ends(const struct stepscope_table *t, size_t col)
 {
-	return t->c.v[col].type == SS_SQL_TEXT ? t->c.v[col].ends.v : NULL;
+	return has_bytes(&t->c.v[col]) ? t->c.v[col].ends.v : NULL;
 }
 
 /* ---- Arrow ---- */
@@ -135,7 +140,8 @@ static void *holder(struct stepscope_table *t, size_t child_bytes, size_t list_b
 
 static const char *format_of(enum ss_sql_type type)
 {
-	return type == SS_SQL_INT ? "l" : type == SS_SQL_REAL ? "g" : "U";
+	static const char *const formats[] = { "l", "l", "g", "U", "Z" };
+	return formats[type];
 }
 
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
@@ -182,7 +188,7 @@ struct child {
 
 static void fill_child(struct child *child, const struct ss_sql_column *c, uint64_t nrows)
 {
-	bool text = c->type == SS_SQL_TEXT;
+	bool text = has_bytes(c);
 	child->buffers[0] = c->nnulls ? c->valid.v : NULL;
 	child->buffers[1] = text ? (const void *)c->ends.v : (const void *)c->cells.v;
 	if (!child->buffers[1])

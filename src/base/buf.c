@@ -90,6 +90,19 @@ void ss_buf_printf(struct ss_buf *b, const char *fmt, ...)
 	va_end(again);
 }
 
+void ss_buf_utf8(struct ss_buf *b, struct ss_str s)
+{
+	while (s.n) {
+		size_t n = 0, one = 0;
+		while (n < s.n && (one = ss_utf8_first((struct ss_str){ s.p + n, s.n - n })) > 0)
+			n += one;
+		ss_buf_str(b, ss_str_sub(s, 0, n));
+		if (n < s.n)
+			ss_buf_str(b, SS_STR("\xef\xbf\xbd"));
+		s = ss_str_sub(s, n + 1, s.n);
+	}
+}
+
 void ss_buf_json_str(struct ss_buf *b, struct ss_str s)
 {
 	bool utf8 = ss_utf8_valid(s);

@@ -30,6 +30,8 @@ void ss_buf_z(struct ss_buf *b, const char *z);
 void ss_buf_u64(struct ss_buf *b, uint64_t v);
 void ss_buf_i64(struct ss_buf *b, int64_t v);
 void ss_buf_printf(struct ss_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* `s` with U+FFFD in place of each byte that is not UTF-8. */
+void ss_buf_utf8(struct ss_buf *b, struct ss_str s);
 /*
  * A quoted JSON string, which ends no script that it stands in; a string that is not UTF-8 has a
  * question mark for every byte beyond ASCII.

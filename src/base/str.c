@@ -140,13 +140,14 @@ bool ss_str_to_f64(struct ss_str a, double *out)
 	return true;
 }
 
-/* Length of the well-formed sequence at s[i], 0 if there is none (RFC 3629: no overlong forms, no surrogates). */
-static size_t utf8_length(const unsigned char *s, size_t left)
+/* RFC 3629: no overlong forms, no surrogates. */
+size_t ss_utf8_first(struct ss_str str)
 {
-	if (s[0] < 0x80)
-		return 1;
+	const unsigned char *s = (const unsigned char *)str.p;
+	if (!str.n || s[0] < 0x80)
+		return str.n > 0;
 	size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-	if (s[0] < 0xc2 || s[0] > 0xf4 || left < n)
+	if (s[0] < 0xc2 || s[0] > 0xf4 || str.n < n)
 		return 0;
 	for (size_t i = 1; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)
@@ -160,7 +161,7 @@ static size_t utf8_length(const unsigned char *s, size_t left)
 bool ss_utf8_valid(struct ss_str s)
 {
 	for (size_t i = 0; i < s.n;) {
-		size_t n = utf8_length((const unsigned char *)s.p + i, s.n - i);
+		size_t n = ss_utf8_first((struct ss_str){ s.p + i, s.n - i });
 		if (n == 0)
 			return false;
 		i += n;

@@ -82,6 +82,8 @@ bool ss_str_take(struct ss_str *s, struct ss_str prefix);
 bool ss_str_take_u64(struct ss_str *s, uint64_t *v);
 /* A decimal floating point number filling the whole string. */
 bool ss_str_to_f64(struct ss_str a, double *out);
+/* Bytes of the well-formed character of UTF-8 that `s` begins with; 0: it begins with none. */
+size_t ss_utf8_first(struct ss_str s);
 /* Is `s` well-formed UTF-8? */
 bool ss_utf8_valid(struct ss_str s);
 /* At most `max` bytes from the front of `s`, no character of UTF-8 cut in two. */

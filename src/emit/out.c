@@ -230,10 +230,9 @@ static void escape(struct ss_out *o, unsigned char c)
  */
 static size_t multibyte(struct ss_out *o, struct ss_str s)
 {
-	unsigned char c = (unsigned char)s.p[0];
-	size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+	size_t n = ss_utf8_first(s);
 	struct ss_str one = ss_str_sub(s, 0, n);
-	if (one.n < n || !ss_utf8_valid(one)) {
+	if (!n) {
 		ss_out_lit(o, "\\ufffd");
 		return 1;
 	}

@@ -44,9 +44,9 @@ static bool acts(uint32_t c)
 static struct glyph glyph_at(struct ss_str s, size_t i)
 {
 	unsigned char c = (unsigned char)s.p[i];
-	size_t n = c < 0x80 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-	struct ss_str one = ss_str_sub(s, i, i + n);
-	if (one.n < n || !ss_utf8_valid(one))
+	struct ss_str one = ss_str_sub(s, i, s.n);
+	size_t n = ss_utf8_first(one);
+	if (!n)
 		return (struct glyph){ 1, 1, true };
 	uint32_t code = n == 1 ? c : c & (0xffu >> (n + 1));
 	for (size_t k = 1; k < n; k++)

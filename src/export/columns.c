@@ -1,6 +1,8 @@
 /* columns.c - see columns.h. */
 #include "export/columns.h"
 
+#include "base/buf.h"
+
 #include <stdlib.h>
 
 #define TRIED 4096u /* texts before it is known whether they repeat */
@@ -42,6 +44,14 @@ static void see_whether_they_repeat(struct ss_column *c)
 		   (c->form == SS_COLUMN_EITHER && c->texts.n >= TRIED && c->cells.n < 2 * (size_t)c->texts.n);
 }
 
+/* A copy with U+FFFD in place of the bytes that are not UTF-8. */
+static struct ss_str utf8_copy(struct ss_arena *a, struct ss_str s)
+{
+	struct ss_buf b = { 0 };
+	ss_buf_utf8(&b, s);
+	return ss_buf_to_arena(&b, a);
+}
+
 static bool push_to_list(struct ss_column *c, struct ss_str s)
 {
 	if (!ss_vec_reserve(&c->list, c->list.n + s.n + 1) || !ss_vec_push(&c->ends, c->list.n + s.n))
@@ -56,9 +66,14 @@ static bool push_text(struct ss_column *c, struct ss_str s, bool stays)
 {
 	if (!c->cells.n)
 		see_whether_they_repeat(c);
+	uint32_t at = c->plain ? SS_NONE : ss_strmap_get(&c->texts, s);
+	if (at == SS_NONE && !ss_utf8_valid(s)) {
+		s = utf8_copy(&c->arena, s);
+		stays = true;
+		at = c->plain || !s.p ? SS_NONE : ss_strmap_get(&c->texts, s);
+	}
 	if (c->plain)
-		return push_to_list(c, s);
-	uint32_t at = ss_strmap_get(&c->texts, s);
+		return s.p && push_to_list(c, s);
 	if (at == SS_NONE) {
 		struct ss_str own = stays ? s : ss_arena_str(&c->arena, s);
 		at = own.p ? ss_strmap_add(&c->texts, own) : SS_NONE;

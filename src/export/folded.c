@@ -1,12 +1,17 @@
 /* folded.c - stacks as lines of text: frames with ';' between, a blank, ns of the last frame itself. */
+#include "base/buf.h"
 #include "export/stacks.h"
 
 #include <stdlib.h>
 
 static void put_frame(struct ss_out *o, struct ss_str s)
 {
-	for (size_t i = 0; i < s.n; i++)
-		ss_out_char(o, s.p[i] == ';' ? ':' : (unsigned char)s.p[i] < ' ' ? ' ' : s.p[i]);
+	struct ss_buf b = { 0 };
+	ss_buf_utf8(&b, s);
+	for (size_t i = 0; i < b.n; i++)
+		ss_out_char(o, b.p[i] == ';' ? ':' : (unsigned char)b.p[i] < ' ' ? ' ' : b.p[i]);
+	o->no_memory = o->no_memory || b.no_memory;
+	ss_buf_free(&b);
 }
 
 static void put_stack(struct ss_out *o, const struct ss_stack_tree *s, uint32_t at)

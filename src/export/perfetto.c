@@ -51,10 +51,20 @@ struct writer {
 	struct ss_export *x;
 	struct ss_out *o;
 	struct ss_strmap names, keys; /* sent */
-	struct ss_buf packet, event, interned, entry;
+	struct ss_buf packet, event, interned, entry, text;
 	uint64_t track; /* of the lane that is written */
 	bool begun;
 };
+
+/* Readers of Protocol Buffers refuse other texts. Valid until the next. */
+static struct ss_str utf8(struct writer *w, struct ss_str s)
+{
+	if (ss_utf8_valid(s))
+		return s;
+	w->text.n = 0;
+	ss_buf_utf8(&w->text, s);
+	return ss_buf_get(&w->text);
+}
 
 static bool put_packet(struct writer *w, uint64_t ns, bool timed)
 {
@@ -88,7 +98,7 @@ static uint64_t intern(struct writer *w, struct ss_strmap *known, uint32_t field
 		return at + 1u;
 	w->entry.n = 0;
 	ss_pbo_uint(&w->entry, INTERNED_IID, at + 1u);
-	ss_pbo_bytes(&w->entry, INTERNED_TEXT, ss_utf8_valid(text) ? text : SS_STR("(not UTF-8)"));
+	ss_pbo_bytes(&w->entry, INTERNED_TEXT, utf8(w, text));
 	ss_pbo_bytes(&w->interned, field, ss_buf_get(&w->entry));
 	return at + 1u;
 }
@@ -107,9 +117,7 @@ static bool put_annotation(struct writer *w, struct ss_str key, const struct ss_
 	else if (s->kind == SS_X_DOUBLE)
 		ss_pbo_double(&w->entry, ANNOTATION_DOUBLE, ss_pb_double(s->u));
 	else
-		ss_pbo_bytes(&w->entry, ANNOTATION_TEXT,
-			     ss_utf8_valid(s->s) ? ss_str_sub(s->s, 0, TEXT_MOST)
-						 : SS_STR("(not UTF-8)"));
+		ss_pbo_bytes(&w->entry, ANNOTATION_TEXT, utf8(w, ss_utf8_front(s->s, TEXT_MOST)));
 	ss_pbo_bytes(&w->event, EVENT_ANNOTATION, ss_buf_get(&w->entry));
 	return name;
 }
@@ -175,7 +183,7 @@ static bool put_plane(struct writer *w, const struct ss_sql_plane *p, uint32_t a
 		ss_buf_str(&name, p->host->name);
 		ss_buf_char(&name, ' ');
 	}
-	ss_buf_str(&name, ss_utf8_valid(p->plane->name) ? p->plane->name : SS_STR("(not UTF-8)"));
+	ss_buf_str(&name, utf8(w, p->plane->name));
 	ss_pbo_bytes(process, PROCESS_NAME, ss_buf_get(&name));
 	ss_pbo_bytes(&w->event, TRACK_PROCESS, ss_buf_get(process));
 	ss_pbo_uint(&w->event, TRACK_ORDERING, CHILDREN_BY_RANK);
@@ -190,7 +198,7 @@ static bool put_track(struct writer *w, const struct ss_sql_line *line, uint32_t
 {
 	w->event.n = 0;
 	ss_pbo_uint(&w->event, TRACK_UUID, w->track);
-	ss_pbo_bytes(&w->event, TRACK_NAME, ss_utf8_valid(name) ? name : SS_STR("(not UTF-8)"));
+	ss_pbo_bytes(&w->event, TRACK_NAME, utf8(w, name));
 	ss_pbo_uint(&w->event, TRACK_PARENT, line->plane_at + 1u);
 	if (counter)
 		ss_pbo_bytes(&w->event, TRACK_COUNTER, SS_STR(""));
@@ -277,6 +285,7 @@ static bool write(struct ss_export *x, struct ss_out *o, struct ss_err *err)
 	ss_buf_free(&w.event);
 	ss_buf_free(&w.interned);
 	ss_buf_free(&w.entry);
+	ss_buf_free(&w.text);
 	return ok || ss_fail_mem(err);
 }
 

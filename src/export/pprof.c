@@ -87,7 +87,7 @@ static void put_frame(struct writer *w, uint32_t frame)
 
 static void put_text(struct writer *w, struct ss_str s)
 {
-	ss_buf_str(&w->inner, s);
+	ss_buf_utf8(&w->inner, s);
 	put_message(w, PROFILE_STRINGS);
 }
 
@@ -103,8 +103,7 @@ static void put_profile(struct writer *w, const struct ss_export *x, const struc
 	for (size_t i = 0; i < SS_COUNT(texts); i++)
 		put_text(w, ss_str_from(texts[i]));
 	for (uint32_t i = 0; i < s->frames.n; i++)
-		put_text(w, ss_utf8_valid(s->frames.keys[i]) ? s->frames.keys[i]
-							     : SS_STR("(not UTF-8)"));
+		put_text(w, s->frames.keys[i]);
 	ss_pbo_uint(&w->out, PROFILE_TIME_NS, (uint64_t)x->d->origin_ns);
 	ss_pbo_uint(&w->out, PROFILE_DEFAULT_TYPE, T_SELF);
 }

@@ -1,7 +1,9 @@
 /*
  * columns.h - the rows of a question, all of them, as columns: what programs take over that compute with columns (Arrow).
  *
- * A column is of whole numbers, of numbers, or of texts: of the narrowest kind that holds all of its values.
+ * A column is of whole numbers, of numbers, of blobs or of texts: of the narrowest kind that holds all of its values. Texts are
+ * UTF-8: a byte that is none becomes U+FFFD. Among numbers, a whole number beyond 2^53 becomes the nearest double. Among texts,
+ * a blob is hexadecimal.
  */
 #ifndef SS_SQL_COLUMNS_H
 #define SS_SQL_COLUMNS_H
@@ -12,11 +14,11 @@
 
 struct ss_sql_column {
 	struct ss_str name;		/* with a zero behind it */
-	enum ss_sql_type type;		/* SS_SQL_INT, SS_SQL_REAL or SS_SQL_TEXT; while reading SS_SQL_IS_NULL: no value yet */
+	enum ss_sql_type type;		/* not SS_SQL_IS_NULL; while reading SS_SQL_IS_NULL: no value yet */
 	uint64_t nnulls;
 	SS_VEC(uint8_t) valid;		/* a bit for each row */
 	SS_VEC(uint64_t) cells;		/* numbers: int64 or the bits of a double; 0 for NULL */
-	SS_VEC(int64_t) ends;		/* texts: where each ends in `text`; a 0 stands before the first */
+	SS_VEC(int64_t) ends;		/* texts and blobs: where each ends in `text`; a 0 stands before the first */
 	SS_VEC(char) text;
 };
 

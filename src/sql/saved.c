@@ -1,6 +1,8 @@
 /* saved.c - the list of questions with a name. */
 #include "sql/saved.h"
 
+#include "sql/sql.h"
+
 #define SAVED_VALUES(...) \
 	{ \
 		__VA_ARGS__ \
@@ -21,4 +23,22 @@ const struct ss_sql_saved *ss_sql_saved_find(struct ss_str name)
 		if (ss_str_is(name, saved[i].name))
 			return &saved[i];
 	return NULL;
+}
+
+bool ss_sql_saved_takes(const struct ss_sql_saved *q, struct ss_str name, struct ss_str value, struct ss_err *err)
+{
+	double d;
+	uint64_t rows;
+	size_t k = 0;
+	while (q->values[k].name && !ss_str_is(name, q->values[k].name))
+		k++;
+	if (!q->values[k].name)
+		return ss_fail(err, SS_EINVAL, "%s has no parameter '" SS_FMT "'", q->name, SS_ARG(name));
+	if (ss_str_is(name, "rows") && !ss_str_to_u64(value, &rows))
+		return ss_fail(err, SS_EINVAL, "rows of %s takes a whole number from 0 on, not '" SS_FMT "'",
+			       q->name, SS_ARG(value));
+	if (ss_sql_decimal(ss_str_from(q->values[k].preset), &d) && !ss_sql_decimal(value, &d))
+		return ss_fail(err, SS_EINVAL, SS_FMT " of %s takes a number, not '" SS_FMT "'", SS_ARG(name),
+			       q->name, SS_ARG(value));
+	return true;
 }

@@ -4,6 +4,7 @@
 #include "sql/engine.h"
 #include "sql/rewrite.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define STEPS_BETWEEN 100 /* of SQLite's machine, between two questions whether to go on: one may make a long value */
@@ -22,6 +23,7 @@ struct ss_sql_rows {
 	const char *denied; /* what the statement wanted to do */
 	const char *more_time;
 	char *text;	    /* of the statement, if it is not the question's */
+	const char **names; /* of the columns, each once; NULL: as SQLite has them */
 };
 
 static void limit(sqlite3 *db, int value_bytes)
@@ -218,19 +220,45 @@ static bool prepare_fast(struct ss_sql_rows *r, struct ss_str query, struct ss_e
 	return prepare(r, query, err);
 }
 
+/* 007 and +1 are none: a name or a step may be written so. */
+bool ss_sql_decimal(struct ss_str v, double *out)
+{
+	size_t i = v.n && v.p[0] == '-';
+	bool zeros = v.n > i + 1 && v.p[i] == '0' && v.p[i + 1] >= '0' && v.p[i + 1] <= '9';
+	if (i == v.n || v.p[i] < '0' || v.p[i] > '9' || zeros)
+		return false;
+	while (i < v.n && strchr("0123456789.eE+-", v.p[i]))
+		i++;
+	return i == v.n && ss_str_to_f64(v, out) && isfinite(*out);
+}
+
 static int bind_value(sqlite3_stmt *stmt, int at, struct ss_str v)
 {
 	int64_t i;
 	double d;
-	if (ss_str_to_i64(v, &i))
+	bool number = ss_sql_decimal(v, &d);
+	if (number && ss_str_to_i64(v, &i))
 		return sqlite3_bind_int64(stmt, at, i);
-	if (ss_str_to_f64(v, &d))
+	if (number)
 		return sqlite3_bind_double(stmt, at, d);
 	return sqlite3_bind_text64(stmt, at, v.p, v.n, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
+static bool has_parameter(sqlite3_stmt *stmt, struct ss_str name)
+{
+	for (int at = 1; at <= sqlite3_bind_parameter_count(stmt); at++) {
+		const char *known = sqlite3_bind_parameter_name(stmt, at);
+		if (known && ss_str_is(name, known + 1))
+			return true;
+	}
+	return false;
+}
+
 static bool bind(struct ss_sql_rows *r, const struct ss_sql_question *q, struct ss_err *err)
 {
+	for (size_t i = 0; i < q->nvalues; i++)
+		if (!has_parameter(r->stmt, q->values[i].name))
+			return ss_fail(err, SS_EINVAL, "the query has no parameter :" SS_FMT, SS_ARG(q->values[i].name));
 	for (int at = 1; at <= sqlite3_bind_parameter_count(r->stmt); at++) {
 		const char *name = sqlite3_bind_parameter_name(r->stmt, at);
 		const struct ss_sql_value *v = NULL;
@@ -245,6 +273,41 @@ static bool bind(struct ss_sql_rows *r, const struct ss_sql_question *q, struct 
 			return fail(r, code, err);
 	}
 	return true;
+}
+
+static bool is_taken(const char *const *names, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* The name, or NAME_2, NAME_3 ... where columns before it have it. */
+static const char *free_name(struct ss_arena *a, const char *const *names, size_t n, const char *name)
+{
+	if (!is_taken(names, n, name))
+		return ss_arena_str(a, ss_str_from(name)).p;
+	for (size_t k = 2;; k++) {
+		const char *longer = ss_arena_printf(a, "%s_%zu", name, k).p;
+		if (!longer || !is_taken(names, n, longer))
+			return longer;
+	}
+}
+
+/* Objects and tables by column have each name once. */
+static bool name_columns(struct ss_sql_rows *r, struct ss_err *err)
+{
+	size_t n = ss_sql_ncols(r);
+	const char **names = SS_NEW_N(&r->sql.arena, const char *, n);
+	for (size_t i = 0; names && i < n; i++) {
+		const char *name = sqlite3_column_name(r->stmt, (int)i);
+		names[i] = name ? free_name(&r->sql.arena, names, i, name) : NULL;
+		if (!names[i])
+			return ss_fail_mem(err);
+	}
+	r->names = names;
+	return names || ss_fail_mem(err);
 }
 
 static bool add_tables(struct ss_sql *s, bool xprof)
@@ -313,7 +376,8 @@ struct ss_sql_rows *ss_sql_ask(const struct ss_sql_question *q, struct ss_err *e
 	r->sql.deadline_ns = after(r->left_ns, q->timeout_ms);
 	r->sql.last_ns = after(r->left_ns, q->reader_ms);
 	ss_result_init(&r->sql.tables, &r->sql.arena);
-	if (open_db(r, q->xprof, err) && prepare_fast(r, q->query, err) && bind(r, q, err))
+	if (open_db(r, q->xprof, err) && prepare_fast(r, q->query, err) && bind(r, q, err) &&
+	    (q->xprof || name_columns(r, err)))
 		return r;
 	ss_sql_close(r);
 	return NULL;
@@ -354,7 +418,7 @@ size_t ss_sql_ncols(const struct ss_sql_rows *r)
 
 const char *ss_sql_col_name(const struct ss_sql_rows *r, size_t col)
 {
-	const char *name = sqlite3_column_name(r->stmt, (int)col);
+	const char *name = r->names ? r->names[col] : sqlite3_column_name(r->stmt, (int)col);
 	return name ? name : "";
 }
 

@@ -12,8 +12,9 @@
 #include "model/model.h"
 
 struct ss_sql_value {		/* of a parameter :name */
-	struct ss_str name, value;	/* whole and decimal numbers are numbers */
+	struct ss_str name, value;	/* decimal numbers are numbers: not 007, +1, 0x10 or nan */
 };
+bool ss_sql_decimal(struct ss_str value, double *out);
 
 struct ss_sql_question {
 	struct ss_model *model;		/* whose hosts are open */
@@ -43,6 +44,7 @@ void ss_sql_close(struct ss_sql_rows *r);
 enum ss_sql_type { SS_SQL_IS_NULL, SS_SQL_INT, SS_SQL_REAL, SS_SQL_TEXT, SS_SQL_BLOB };
 
 size_t ss_sql_ncols(const struct ss_sql_rows *r);
+/* Each name once: of several equal ones the later are NAME_2, NAME_3 ... For `xprof` as the query has them. */
 const char *ss_sql_col_name(const struct ss_sql_rows *r, size_t col);
 /* What the column was declared as where it is a table's: SS_SQL_IS_NULL where it is not. */
 enum ss_sql_type ss_sql_col_type(const struct ss_sql_rows *r, size_t col);
@@ -51,6 +53,11 @@ enum ss_sql_type ss_sql_type(const struct ss_sql_rows *r, size_t col);
 int64_t ss_sql_i64(const struct ss_sql_rows *r, size_t col);
 double ss_sql_f64(const struct ss_sql_rows *r, size_t col);
 struct ss_str ss_sql_text(const struct ss_sql_rows *r, size_t col); /* of a blob: its bytes */
+/* A blob as hexadecimal text: two digits for each byte, the greater half first. */
+static inline char ss_sql_hex_digit(struct ss_str blob, size_t i)
+{
+	return "0123456789abcdef"[(unsigned char)blob.p[i / 2] >> (i % 2 ? 0 : 4) & 15];
+}
 
 /* The tables that do not depend on the profile, with what each is for: NULL beyond the last. */
 const char *ss_sql_table_name(size_t i);

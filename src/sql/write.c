@@ -30,16 +30,10 @@ const char *ss_sql_content_type(enum ss_sql_format format)
 	return formats[format].type;
 }
 
-/* Of two for each byte, the greater half first. */
-static char hex_digit(struct ss_str s, size_t i)
-{
-	return "0123456789abcdef"[(unsigned char)s.p[i / 2] >> (i % 2 ? 0 : 4) & 15];
-}
-
 static void put_hex(struct ss_out *o, struct ss_str s)
 {
 	for (size_t i = 0; i < 2 * s.n; i++)
-		ss_out_char(o, hex_digit(s, i));
+		ss_out_char(o, ss_sql_hex_digit(s, i));
 }
 
 static void put_json(struct ss_out *o, const struct ss_sql_rows *r, size_t col)
@@ -221,7 +215,7 @@ static struct ss_str hex_text(struct ss_arena *arena, struct ss_str s)
 {
 	char *p = SS_NEW_N(arena, char, 2 * s.n + 1);
 	for (size_t i = 0; p && i < 2 * s.n; i++)
-		p[i] = hex_digit(s, i);
+		p[i] = ss_sql_hex_digit(s, i);
 	return (struct ss_str){ p, 2 * s.n };
 }
 

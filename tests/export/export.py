@@ -413,7 +413,7 @@ def parts(c):
 def chrome(c, profile):
     """Every event of the file is in the trace, nests on its thread, and reads back as it was."""
     whole = c.sql(profile, 'SELECT COUNT(*), SUM(dur_ps) FROM events')[0]
-    path = os.path.join(c.scratch, profile, 'a.trace.json')
+    path = os.path.join(c.scratch, 'traces', os.path.basename(profile), 'a.trace.json')
     os.makedirs(os.path.dirname(path))
     c.export(profile, '--to', 'chrome', '--output', path)
     with open(path) as f:
@@ -515,7 +515,7 @@ def main():
         if a.peers:
             peers(c)
         else:
-            for profile in SAMPLES:
+            for profile in (*SAMPLES, profiles.broken_names(scratch)):
                 for fn in (folded, pprof, speedscope, perfetto, parquet, arrow, chrome, accounts):
                     fn(c, profile)
             for profile in ('synth_tpu_2cores', 'gpu_mi300_gemm'):

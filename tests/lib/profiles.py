@@ -45,3 +45,17 @@ def files(name, scratch):
     for folder, _, entries in os.walk(logdir(name, scratch)):
         found += [os.path.join(folder, e) for e in entries if e.endswith('.xplane.pb')]
     return sorted(found)
+
+
+def broken_names(scratch):
+    """A log directory, a path that `logdir` takes as a name: jax_mlp_train with names that are not UTF-8."""
+    out = os.path.join(scratch, 'broken_names')
+    run = os.path.join(out, 'plugins/profile/run')
+    os.makedirs(run, exist_ok=True)
+    with open(os.path.join(logdir('jax_mlp_train', scratch), 'plugins/profile/run/vm.xplane.pb'), 'rb') as f:
+        data = f.read()
+    for old, new in ((b'PjitFunction', b'Pjit\xffunc\xc3\xe2n'), (b'train', b'tr\xff\xfen'), (b'dot', b'd\xed\xa0')):
+        data = data.replace(old, new)
+    with open(os.path.join(run, 'vm.xplane.pb'), 'wb') as f:
+        f.write(data)
+    return out

@@ -76,6 +76,12 @@ def tables():
         check('values', t.to_dict() == {'i': [1, None, 9007199254740993], 'r': [2.5, 3.0, None], 't': ['x', None, 'y'], 'n': [None] * 3}, t.to_dict())
         check('rows', list(t)[1] == {'i': None, 'r': 3.0, 't': None, 'n': None} and t[-1]['t'] == 'y' and len(t) == 3, list(t))
         check('mixed', p.sql("SELECT 1 AS a UNION ALL SELECT 2.5 UNION ALL SELECT 'z'").to_dict()['a'] == ['1', '2.5', 'z'])
+        odd = p.sql("SELECT 1 AS a, 2 AS a, x'ff00' AS b, x'41' AS m, CAST(x'ff41c3' AS TEXT) AS t, NULL AS n UNION ALL "
+                    "SELECT 3, 4, NULL, 5, 'ok', x'0a' UNION ALL SELECT NULL, 2.5, x'', 'x', NULL, NULL")
+        check('columns of one name', odd.columns == ['a', 'a_2', 'b', 'm', 't', 'n'] and odd['a'] == [1, 3, None] and odd['a_2'] == [2.0, 4.0, 2.5], odd.to_dict())
+        check('blobs', odd['b'] == [b'\xff\0', None, b''] and odd['n'] == [None, b'\n', None] and odd['m'] == ['41', '5', 'x'], odd.to_dict())
+        check('texts that are not UTF-8', odd['t'] == ['\ufffdA\ufffd', 'ok', None], odd['t'])
+        check('a part of the rows', [r['a'] for r in odd[:2]] == [1, 3] and odd[5:] == [])
         check('no rows', len(p.sql('SELECT * FROM events WHERE 0')) == 0 and p.sql('SELECT * FROM events WHERE 0').to_dict()['name'] == [])
         n = p.sql('SELECT COUNT(*) AS n FROM events')[0]['n']
         check('events', len(p.events()) == n)
@@ -88,7 +94,13 @@ def tables():
         check('tools', 'overview_page' in p.tools and p.ask('plane_stats')['tables'], p.tools)
         check('html', '<th>name</th>' in p.events(names='train')._repr_html_() and '&lt;' in p.sql("SELECT '<b>' AS x")._repr_html_())
         for what, fn, words in (('wrong', lambda: p.sql('SELECT x'), 'no such column'), ('writes', lambda: p.sql('DELETE FROM run'), ''),
-                                ('tool', lambda: p.tool('none'), 'no such table'), ('a slip', lambda: p.tool('a; b'), 'no tool'),
+                                ('tool', lambda: p.tool('none'), "no tool 'none'"), ('a slip', lambda: p.tool('a; b'), 'no tool'),
+                                ('table', lambda: p.tool('plane_stats', 0), 'from 1 on'), ('column', lambda: t['zz'], "no column 'zz': the table has i, r, t, n"),
+                                ('far column', lambda: t.nulls(4), 'no column 4'), ('negative column', lambda: t.nulls(-1), 'no column -1'),
+                                ('host of events', lambda: p.events(host='zz'), "no host 'zz'"), ('host of steps', lambda: p.steps(host='zz'), "no host 'zz'"),
+                                ('host', lambda: p.sql('SELECT 1', host='zz'), "no host 'zz'"), ('negative time', lambda: p.sql('SELECT 1', timeout_s=-1), 'takes seconds'),
+                                ('no time', lambda: p.sql('SELECT 1', timeout_s=float('nan')), 'takes seconds'), ('zero byte', lambda: p.sql('SELECT \0'), 'zero byte'),
+                                ('half a letter', lambda: p.sql("SELECT '\ud800'"), 'UTF-8'), ('path', lambda: stepscope.open('tests\0x'), 'zero byte'),
                                 ('time', lambda: p.sql('SELECT COUNT(*) FROM events a, events b, events c', timeout_s=0.1), 'stopped')):
             check(f'refused: {what}', refused(fn, words))
         kept = p.sql('SELECT name FROM events')
@@ -96,6 +108,9 @@ def tables():
     for what, fn in (('sql', lambda: p.sql('SELECT 1')), ('hosts', lambda: p.hosts), ('runs', lambda: p.runs), ('tools', lambda: p.tools),
                      ('findings', p.findings), ('ask', lambda: p.ask('plane_stats')), ('steps', p.steps), ('events', p.events)):
         check(f'a closed profile: {what}', refused(fn, 'the profile is closed'))
+    with stepscope.open('tests/data/profiles') as many:
+        check('the newest run has a name', many.run in many.runs and many.sql('SELECT 1 AS one')['one'] == [1], many.run)
+        check('its hosts are those of the run by name', many.hosts == stepscope.open('tests/data/profiles', many.run).hosts)
     check('no such path', refused(lambda: stepscope.open('/none'), 'none') and refused(lambda: stepscope.open('tests/data/profiles/synth_gpu1', 'no'), 'no run'))
 
 
@@ -189,6 +204,12 @@ def peers():
         check(f'{profile}: numpy without a copy', t.to_numpy('start_ps').tolist() == want['start_ps'] and not t.to_numpy('start_ps').flags.owndata)
     for profile in ('jax_mlp_train', 'gpu_mi300_gemm', 'synth_tpu_3hosts', 'tpu_v6e_inference'):
         files(profile, duckdb, polars, pyarrow)
+    with tempfile.TemporaryDirectory() as scratch:
+        broken = profiles.broken_names(scratch)
+        files(broken, duckdb, polars, pyarrow)
+        with stepscope.open(broken) as p:
+            t = p.events()
+            check('names that are not UTF-8', t.to_pyarrow().validate(full=True) is None and any('\ufffd' in n for n in t['name']))
     for profile in ('gpu_mi300_gemm', 'jax_mlp_train', 'tf_inputbound_steps', 'synth_gpu1', 'synth_gpu_costs', 'synth_tpu_sparsecore', 'synth_megascale', 'synth_tpu_nosteps'):
         xprof(profile, pyarrow)
     kept = p.sql('SELECT * FROM events').to_polars()

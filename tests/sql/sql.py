@@ -299,6 +299,15 @@ def refused(c):
     c.check('a regular expression with a long set: in time', used < 2, used)
     p = c.run(CPU, '--saved', 'contents', '-v', 'x=1')
     c.check('an unknown value', p.returncode == 2 and 'no parameter' in p.stderr, p.stderr)
+    for value, words in (('gap_us=abc', "gap_us of longest_gaps takes a number, not 'abc'"), ('gap_us=nan', "takes a number, not 'nan'"),
+                         ('rows=-1', "takes a whole number from 0 on, not '-1'"), ('rows=1.5', "not '1.5'"), ('rows=', "not ''")):
+        p = c.run(CPU, '--saved', 'longest_gaps', '-v', value)
+        c.check(f'--saved longest_gaps --value {value}', p.returncode == 2 and words in p.stderr, (p.returncode, p.stderr))
+    p = c.run(CPU, 'SELECT :x', '-v', 'x=1', '-v', 'y=2')
+    c.check('a value without its parameter', p.returncode == 2 and 'the query has no parameter :y' in p.stderr, (p.returncode, p.stderr))
+    p = c.run(CPU, '-f', 'json', 'SELECT :a AS x, :b AS x, :c AS x, typeof(:d) AS x_2, :e AS e', *(w for v in ('a=007', 'b=nan', 'c=0x10', 'd=-12', 'e=1e3') for w in ('-v', v)))
+    c.check('values that are no decimal number are texts, and each column has a name', json.loads(p.stdout or 'null') ==
+            [{'x': '007', 'x_2': 'nan', 'x_3': '0x10', 'x_2_2': 'integer', 'e': 1000}], (p.stdout, p.stderr))
     c.check('memory stays bounded', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 2200000, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 

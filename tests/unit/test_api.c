@@ -26,6 +26,7 @@ static void lists_what_there_is(void **state)
 	assert_non_null(s);
 	assert_string_equal(stepscope_run_name(s, 0), "run");
 	assert_null(stepscope_run_name(s, 1));
+	assert_string_equal(stepscope_newest_run(s), "run");
 	assert_string_equal(stepscope_host_name(s, "run", 2), "host2");
 	assert_null(stepscope_host_name(s, NULL, 3));
 	assert_null(stepscope_host_name(s, "nope", 0));
