@@ -99,7 +99,8 @@ double ss_cluster_uncertainty_ps(const struct ss_cluster *c, uint32_t host_a, ui
 
 static uint64_t bytes_of(const struct ss_skeleton *s)
 {
-	uint64_t n = s->events.cap * sizeof(*s->events.v) + s->ops.cap * sizeof(*s->ops.v) + s->arena.used_bytes;
+	uint64_t n = s->events.cap * sizeof(*s->events.v) + s->ops.cap * sizeof(*s->ops.v) + s->arena.used_bytes +
+		     s->unpacked.cap;
 	for (size_t i = 0; i < s->devices.n; i++)
 		n += s->devices.v[i].spans.cap * sizeof(struct ss_skel_span) +
 		     s->devices.v[i].comms.cap * sizeof(struct ss_skel_comm);

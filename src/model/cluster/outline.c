@@ -21,15 +21,33 @@ struct outlining {
 	bool no_memory;
 };
 
+static uint64_t zigzag(int64_t v)
+{
+	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+}
+
 static void put_signed(struct ss_buf *b, int64_t v)
 {
-	ss_pbo_varint(b, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+	ss_pbo_varint(b, zigzag(v));
 }
 
 /* Any two values: the difference may wrap, and wraps back. */
-static void put_near(struct ss_buf *b, int64_t v, int64_t guess)
+static char *near(char *to, int64_t v, int64_t guess)
 {
-	put_signed(b, (int64_t)((uint64_t)v - (uint64_t)guess));
+	return ss_pbo_put(to, zigzag((int64_t)((uint64_t)v - (uint64_t)guess)));
+}
+
+/* A row of numbers; NULL: memory is out, which the buffer remembers. */
+#define ROW_BYTES ((size_t)8 * SS_VARINT_BYTES)
+
+static char *row(struct outlining *o)
+{
+	return ss_buf_room(&o->rest, ROW_BYTES);
+}
+
+static void end_row(struct outlining *o, const char *end)
+{
+	ss_buf_wrote(&o->rest, ROW_BYTES, (size_t)(end - (o->rest.p + o->rest.n)));
 }
 
 static void put_str(struct ss_buf *b, struct ss_str s)
@@ -97,20 +115,21 @@ static void put_events(struct outlining *o)
 	ss_pbo_varint(&o->rest, n);
 	for (size_t i = 0; i < s->events.n; i++) {
 		const struct ss_skel_host_event *e = &s->events.v[i];
-		if (o->events[i] == SS_NONE)
+		char *to = o->events[i] == SS_NONE ? NULL : row(o);
+		if (!to)
 			continue;
-		put_near(&o->rest, e->begin_ps, at);
-		put_near(&o->rest, e->end_ps, e->begin_ps);
-		ss_pbo_varint(&o->rest, (uint64_t)e->cls);
+		to = near(to, e->begin_ps, at);
+		to = near(to, e->end_ps, e->begin_ps);
+		end_row(o, ss_pbo_put(to, (uint64_t)e->cls));
 		at = e->begin_ps;
 	}
 }
 
-static void put_launch(struct outlining *o, uint32_t launch, int64_t *guess)
+static char *put_launch(const struct outlining *o, char *to, uint32_t launch, int64_t *guess)
 {
-	int64_t v = launch == SS_NO_LAUNCH ? -1 : (int64_t)o->events[launch];
-	put_near(&o->rest, v, *guess);
+	int64_t v = launch == SS_NO_LAUNCH ? -1 : (int64_t)o->events[launch], before = *guess;
 	*guess = v;
+	return near(to, v, before);
 }
 
 /* ---- devices ---- */
@@ -120,9 +139,12 @@ static void put_steps(struct outlining *o, const struct ss_skel_device *d)
 	struct ss_skel_step before = { 0, 0, 0 };
 	ss_pbo_varint(&o->rest, d->steps.n);
 	for (size_t i = 0; i < d->steps.n; i++) {
-		put_near(&o->rest, d->steps.v[i].num, before.num);
-		put_near(&o->rest, d->steps.v[i].begin_ps, before.end_ps);
-		put_near(&o->rest, d->steps.v[i].end_ps, d->steps.v[i].begin_ps);
+		char *to = row(o);
+		if (!to)
+			return;
+		to = near(to, d->steps.v[i].num, before.num);
+		to = near(to, d->steps.v[i].begin_ps, before.end_ps);
+		end_row(o, near(to, d->steps.v[i].end_ps, d->steps.v[i].begin_ps));
 		before = d->steps.v[i];
 	}
 }
@@ -172,10 +194,13 @@ static void put_spans(struct outlining *o)
 	ss_pbo_varint(&o->rest, o->spans.n);
 	for (size_t i = 0; i < o->spans.n; i++) {
 		const struct ss_skel_span *s = &o->spans.v[i];
-		ss_pbo_varint(&o->rest, s->op);
-		put_near(&o->rest, s->begin_ps, end);
-		put_near(&o->rest, s->end_ps, s->begin_ps);
-		put_launch(o, s->launch, &launch);
+		char *to = row(o);
+		if (!to)
+			return;
+		to = ss_pbo_put(to, s->op);
+		to = near(to, s->begin_ps, end);
+		to = near(to, s->end_ps, s->begin_ps);
+		end_row(o, put_launch(o, to, s->launch, &launch));
 		end = s->end_ps;
 	}
 }
@@ -187,13 +212,16 @@ static void put_comms(struct outlining *o, const struct ss_skel_device *d)
 	ss_pbo_varint(&o->rest, d->comms.n);
 	for (size_t i = 0; i < d->comms.n; i++) {
 		const struct ss_skel_comm *m = &d->comms.v[i];
-		ss_pbo_varint(&o->rest, (uint64_t)o->ops[m->op] << 2 | (uint64_t)m->async << 1 | m->waited);
-		put_near(&o->rest, m->begin_ps, before.begin_ps);
-		put_near(&o->rest, m->end_ps, m->begin_ps);
-		put_near(&o->rest, m->step, before.step);
-		put_near(&o->rest, m->run, before.run);
-		put_near(&o->rest, m->seq, before.seq);
-		put_launch(o, m->launch, &launch);
+		char *to = row(o);
+		if (!to)
+			return;
+		to = ss_pbo_put(to, (uint64_t)o->ops[m->op] << 2 | (uint64_t)m->async << 1 | m->waited);
+		to = near(to, m->begin_ps, before.begin_ps);
+		to = near(to, m->end_ps, m->begin_ps);
+		to = near(to, m->step, before.step);
+		to = near(to, m->run, before.run);
+		to = near(to, m->seq, before.seq);
+		end_row(o, put_launch(o, to, m->launch, &launch));
 		before = *m;
 	}
 }

@@ -99,6 +99,7 @@ struct ss_skeleton {
 	SS_VEC(struct ss_skel_device) devices;	/* by ordinal */
 	SS_VEC(struct ss_skel_host_event) events; /* by begin */
 	struct ss_arena arena;	/* of texts */
+	struct ss_buf unpacked;	/* where those of one that was unpacked lie */
 };
 
 /*

@@ -82,12 +82,12 @@ static void get_ops(struct in *r, struct ss_skeleton *s)
 		return;
 	}
 	for (size_t i = 0; i < n && !r->bad; i++) {
-		struct ss_skel_op o = { .name = get_str(r) };
-		o.program = get_str(r);
+		struct ss_skel_op o = { .name = get_bytes(r) };
+		o.program = get_bytes(r);
 		o.program_id = get_u(r);
 		o.cls = (enum ss_span_class)get_most(r, SS_SPAN_COLLECTIVE);
 		o.kind = (enum ss_comm)get_most(r, SS_COMM_COUNT - 1);
-		o.groups = get_str(r);
+		o.groups = get_bytes(r);
 		o.bytes = get_u(r);
 		o.expected = (uint32_t)get_most(r, UINT32_MAX);
 		s->ops.v[s->ops.n++] = o;
@@ -337,8 +337,8 @@ struct device_counts {
 static void get_head(struct in *r, struct unpacking *u, struct device_counts **counts)
 {
 	struct ss_skeleton *s = u->s;
-	s->hostname = get_str(r);
-	s->note = get_str(r);
+	s->hostname = get_bytes(r);
+	s->note = get_bytes(r);
 	uint64_t state = get_most(r, (uint64_t)SS_SKEL_UNREADABLE << 2 | 3);
 	s->state = (enum ss_skel_state)(state >> 2);
 	s->on_cpu = state >> 1 & 1;
@@ -449,15 +449,15 @@ bool ss_skeleton_unpack(struct ss_skeleton *s, struct ss_str packed, struct ss_e
 	struct unpacking u = { .s = s };
 	bool ok = open_bytes(&r, packed, &s->arena, &s->host, &s->run, err);
 	struct ss_str deflated = ok ? get_bytes(&r) : SS_STR("");
-	struct ss_buf head = { .hold = ok ? ss_arena_hold(&s->arena, deflated.n) : NULL };
-	ok = ok && (head.hold || ss_fail_mem(err)) && ss_gz_in_one(deflated, &head, &whole, err);
-	if (ok && head.over)
+	struct ss_buf *head = &s->unpacked;
+	head->hold = ok ? ss_arena_hold(&s->arena, deflated.n) : NULL;
+	ok = ok && (head->hold || ss_fail_mem(err)) && ss_gz_in_one(deflated, head, &whole, err);
+	if (ok && head->over)
 		ok = ss_hold_fail(SS_STR("the skeleton of a host"), err);
-	if (ok && !(whole && read_all(&u, &r, ss_buf_get(&head))))
+	if (ok && !(whole && read_all(&u, &r, ss_buf_get(head))))
 		ok = u.no_memory ? ss_fail_mem(err) :
 		     s->host.n ? ss_fail(err, SS_EFORMAT, "the skeleton of host '" SS_FMT "' is damaged", SS_ARG(s->host)) :
 				 ss_fail(err, SS_EFORMAT, "the skeleton of a host is cut short or damaged");
-	ss_buf_free(&head);
 	ss_vec_free(&u.single);
 	ss_skel_model_free(&u.model);
 	if (!ok)
@@ -475,5 +475,6 @@ void ss_skeleton_free(struct ss_skeleton *s)
 	ss_vec_free(&s->devices);
 	ss_vec_free(&s->ops);
 	ss_vec_free(&s->events);
+	ss_buf_free(&s->unpacked);
 	ss_arena_release(&s->arena);
 }

@@ -24,7 +24,7 @@ typedef void ss_release_fn(void *data);
 struct ss_part {
 	pthread_mutex_t lock;
 	bool built;
-	struct ss_err err;	/* why building failed; a failure lasts, but for lack of memory */
+	struct ss_err *err;	/* why building failed; a failure lasts, but for lack of memory */
 	void *data;
 	ss_release_fn *release;
 };
@@ -36,6 +36,8 @@ void *ss_part_get(struct ss_part *part, ss_build_fn *build, ss_release_fn *relea
 bool ss_part_is_built(struct ss_part *part);
 /* What somebody has built beside the part; released again when the part was built meanwhile. */
 void ss_part_put(struct ss_part *part, void *data, ss_release_fn *release);
+/* That it cannot be built, and why; of no effect when it was. False: memory is out. */
+bool ss_part_put_failure(struct ss_part *part, const struct ss_err *why);
 void ss_part_release(struct ss_part *part);
 
 #endif

@@ -156,13 +156,13 @@ static void pipelines(struct ss_pack *p, struct ss_tfdata *t)
 }
 
 /* Whoever asks is told so. */
-static void too_many(struct ss_host *h, uint64_t n)
+static bool too_many(struct ss_host *h, uint64_t n)
 {
-	struct ss_part *part = &h->parts[SS_HOST_TFDATA];
-	part->built = true;
-	ss_fail(&part->err, SS_ENODATA,
+	struct ss_err why = { 0 };
+	ss_fail(&why, SS_ENODATA,
 		"the input pipelines of '" SS_FMT "' have %llu stages of elements, more than a part holds: give its profile itself",
 		SS_ARG(h->name), (unsigned long long)n);
+	return ss_part_put_failure(&h->parts[SS_HOST_TFDATA], &why);
 }
 
 static bool input(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
@@ -174,8 +174,7 @@ static bool input(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 	uint64_t left_out = made && made->nstats > ALWAYS_STATS + h->source.file_bytes / BYTES_A_STAT ? made->nstats : 0;
 	PACK_U(p, left_out);
 	if (left_out) {
-		if (p->reading)
-			too_many(h, left_out);
+		p->no_memory |= p->reading && !too_many(h, left_out);
 		return true;
 	}
 	if (p->reading)
