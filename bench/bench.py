@@ -435,9 +435,12 @@ def timed(*argv):
     return got
 
 
+OTHER_PAGES = 'stragglers', 'critical_path', 'host_steps', 'collectives', 'exposed_communication', 'pod_viewer', 'smart_suggestion'
+
+
 def bench_shards(report, n, only, shards=16):
     """Thousands of hosts in shards: what parts take, what each step costs, and a page over the merged result."""
-    if only not in 'shards, merge and page':
+    if only not in 'many hosts, shards, merge and page':
         return
     report.head(f'{n:,} hosts in {shards} shards')
     with tempfile.TemporaryDirectory(dir=os.path.dirname(BUILD)) as scratch:
@@ -449,11 +452,12 @@ def bench_shards(report, n, only, shards=16):
         verdict = timed('tool', 'overview_page', alone, '--format', 'json')
         with serving.Server(f'{BIN} serve --logdir {{logdir}} --port {{port}}', alone, 120) as server:
             run = json.loads(server.get('/api/runs')[1])['runs'][0]['run']
-            walls = []
-            for tool in ('overview_page', 'overview_page', 'stragglers'):
+            walls, first_cpu_s = [], 0
+            for tool in ('overview_page', 'overview_page', *OTHER_PAGES):
                 begin = time.monotonic()
                 status, body = server.get(f'/api/tool/{tool}', {'run': run})
                 walls.append(time.monotonic() - begin)
+                first_cpu_s = server.cpu_s() if len(walls) == 1 else first_cpu_s
                 if status != 200:
                     raise RuntimeError(f'{tool}: HTTP {status}: {body[:200]!r}')
             memory_kb = server.peak_kb()
@@ -462,10 +466,10 @@ def bench_shards(report, n, only, shards=16):
                  f'shard; {shards} parts of {part_bytes / shards / 1e3:.0f} kB: {100 * part_bytes / size:.1f}% (target 5%)', part_bytes <= 0.05 * size)
     report.check(n, f'merge, {n:,} hosts', merge['cpu_s'],
                  f'{merge["cpu_s"]:.2f} s CPU, {merge["peak_kb"] / 1024:.0f} MB; an overview of it {verdict["cpu_s"]:.2f} s CPU, '
-                 f'{verdict["peak_kb"] / 1024:.0f} MB (target 1 GB)', verdict['peak_kb'] <= 1 << 20)
+                 f'{verdict["peak_kb"] * 1024 / 1e6:.0f} MB (target 200 MB)', verdict['peak_kb'] * 1024 <= 200e6)
     report.check(n, f'first page, {n:,} hosts', walls[0],
-                 f'{walls[0]:.2f} s; again {walls[1]:.2f} s, another tool {walls[2]:.2f} s; server {memory_kb / 1024:.0f} MB (target 1 s)',
-                 walls[0] <= 1)
+                 f'{walls[0]:.2f} s, {first_cpu_s:.2f} s CPU; again {walls[1]:.2f} s, the slowest of {len(OTHER_PAGES)} other tools {max(walls[2:]):.2f} s; server '
+                 f'{memory_kb * 1024 / 1e6:.0f} MB (target 1 s)', walls[0] <= 1)
 
 
 def bench_sql(report, events, path, base, peers, only):

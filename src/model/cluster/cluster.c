@@ -240,7 +240,7 @@ struct ss_cluster *ss_cluster_of(const struct ss_str *packed, size_t n, struct s
 	if (c)
 		pthread_mutex_init(&c->lock, NULL);
 	bool ok = c && n < UINT32_MAX && (c->parts = calloc(n + 1, sizeof(*c->parts))) &&
-		  (outlines || (c->own_outlines = ss_outlines_new(n)));
+		  (outlines || (c->own_outlines = ss_outlines_new(packed, n)));
 	if (!ok) {
 		ss_cluster_free(c);
 		ss_fail_mem(err);

@@ -342,7 +342,9 @@ static void release_dividing(struct dividing *d)
 
 /* ---- pieces: devices of one part, side by side with others ---- */
 
-#define PIECES 16 /* at a time: what is held of each is its outline, and its sums */
+#define PIECES 128 /* at a time, at most: what is held of each is its outline, and its sums */
+#define LEAST_PIECES 4
+#define SUMS_BYTES ((size_t)8 << 20)
 
 struct piece {
 	struct ss_cluster *c;
@@ -388,10 +390,12 @@ static bool take_piece_of(struct ss_exposed *x, const struct piece *p)
 	return true;
 }
 
-/* The next devices, up to PIECES parts of them. */
+/* The next devices, up to so many parts of them. */
 static uint32_t next_pieces(struct ss_cluster *c, uint32_t from, struct piece *pieces, size_t *n)
 {
-	for (*n = 0; *n < PIECES && from < c->devices.n; ++*n) {
+	size_t most = SUMS_BYTES / ((c->ops.n + 1) * sizeof(struct ss_exposed_op));
+	most = most < LEAST_PIECES ? LEAST_PIECES : most < PIECES ? most : PIECES;
+	for (*n = 0; *n < most && from < c->devices.n; ++*n) {
 		uint32_t to = from + 1;
 		while (to < c->devices.n && c->devices.v[to].part == c->devices.v[from].part)
 			to++;

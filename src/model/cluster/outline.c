@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Of all that are kept. */
+/* Of all that are kept; of many hosts, half of their skeletons' bytes. */
 #define MOST_BYTES ((uint64_t)48 << 20)
 
 enum { COMPUTING, COPYING, OTHERS };
@@ -428,13 +428,14 @@ struct kept {
 struct ss_outlines {
 	struct kept *v;
 	size_t n;
+	uint64_t most_bytes;
 	/* Under the lock. */
 	pthread_mutex_t lock;
 	struct ss_arena arena;
 	struct ss_strmap ops;	/* texts of operations, which are the same on all hosts of one program */
 };
 
-struct ss_outlines *ss_outlines_new(size_t n)
+struct ss_outlines *ss_outlines_new(const struct ss_str *packed, size_t n)
 {
 	struct ss_outlines *o = calloc(1, sizeof(*o));
 	if (!o || !(o->v = calloc(n + 1, sizeof(*o->v)))) {
@@ -442,6 +443,9 @@ struct ss_outlines *ss_outlines_new(size_t n)
 		return NULL;
 	}
 	o->n = n;
+	for (size_t i = 0; i < n; i++)
+		o->most_bytes += packed[i].n / 2;
+	o->most_bytes = o->most_bytes > MOST_BYTES ? o->most_bytes : MOST_BYTES;
 	pthread_mutex_init(&o->lock, NULL);
 	return o;
 }
@@ -462,7 +466,7 @@ static struct kept look_up(struct ss_outlines *o, size_t i, bool *room)
 {
 	struct kept k = { .rest = { NULL, 0 } };
 	pthread_mutex_lock(&o->lock);
-	*room = i < o->n && o->arena.used_bytes < MOST_BYTES;
+	*room = i < o->n && o->arena.used_bytes < o->most_bytes;
 	if (i < o->n)
 		k = o->v[i];
 	pthread_mutex_unlock(&o->lock);

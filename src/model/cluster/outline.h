@@ -6,8 +6,8 @@
  * "copying" are two operations without a name. Launches are kept where a span or a collective refers to them.
  *
  * To unpack a skeleton takes longer than all that follows, so it is done once: whoever unpacks one (facts.h, union.c)
- * leaves its outline for the others. Outlines take about as many bytes as packed skeletons. Those for which there is no room are
- * made again from the skeleton, so answers do not depend on it.
+ * leaves its outline for the others. Outlines take a quarter of the packed skeletons' bytes where operations follow one another
+ * closely. Those for which there is no room are made again from the skeleton, so answers do not depend on it.
  */
 #ifndef SS_MODEL_CLUSTER_OUTLINE_H
 #define SS_MODEL_CLUSTER_OUTLINE_H
@@ -19,8 +19,8 @@
 /* Of many hosts, by number. Used by several threads. */
 struct ss_outlines;
 
-/* NULL: memory is out. */
-struct ss_outlines *ss_outlines_new(size_t n);
+/* Of hosts with these packed skeletons. NULL: memory is out. */
+struct ss_outlines *ss_outlines_new(const struct ss_str *packed, size_t n);
 void ss_outlines_free(struct ss_outlines *o);
 /* Keep that of host i, unless it is there already or there is no room. */
 void ss_outlines_keep(struct ss_outlines *o, size_t i, const struct ss_skeleton *s);

@@ -186,8 +186,8 @@ static bool add_part(struct uniting *u, uint32_t i, const struct ss_outline *fro
 
 /* ---- outlines, side by side ---- */
 
-#define OPENED 64			 /* at a time, at most */
-#define OPENED_BYTES ((size_t)1 << 20) /* the same, of packed skeletons */
+#define OPENED 256			 /* at a time, at most: starting threads takes as long as opening a few */
+#define OPENED_BYTES ((size_t)2 << 20) /* the same, of packed skeletons */
 
 struct opened {
 	struct ss_cluster *c;
@@ -204,8 +204,10 @@ static bool open_outline(void *arg, size_t i, struct ss_err *err)
 /* Adds the next parts; *at: behind them. */
 static bool add_parts(struct uniting *u, uint32_t *at, struct ss_err *err)
 {
-	struct opened v[OPENED];
+	struct opened *v = calloc(OPENED, sizeof(*v));
 	uint32_t n = 0, from = *at;
+	if (!v)
+		return ss_fail_mem(err);
 	for (size_t bytes = 0; n < OPENED && from + n < u->c->nparts && (n < 2 || bytes < OPENED_BYTES); n++) {
 		v[n] = (struct opened){ .c = u->c, .part = &u->c->parts[from + n] };
 		bytes += v[n].part->packed.n;
@@ -215,6 +217,7 @@ static bool add_parts(struct uniting *u, uint32_t *at, struct ss_err *err)
 		ok = ok && add_part(u, from + i, &v[i].outline, err);
 		ss_outline_close(&v[i].outline);
 	}
+	free(v);
 	*at += n;
 	return ok;
 }

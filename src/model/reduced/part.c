@@ -298,11 +298,12 @@ static bool init_model(struct ss_model *m, const struct ss_shard *s, const struc
 	if (!ss_model_init_visited(m, files, s->v.n, err))
 		return false;
 	m->opener = (struct ss_host_opener){ .open = open_host, .arg = s, .close = close_opener,
-					     .skeletons = calloc(s->v.n + 1, sizeof(*m->opener.skeletons)),
-					     .outlines = ss_outlines_new(s->v.n) };
+					     .skeletons = calloc(s->v.n + 1, sizeof(*m->opener.skeletons)) };
 	for (size_t i = 0; m->opener.skeletons && i < s->v.n; i++)
 		m->opener.skeletons[i] = s->v.v[i].packed;
-	if (m->opener.skeletons && m->opener.outlines && describe(m, s))
+	if (m->opener.skeletons)
+		m->opener.outlines = ss_outlines_new(m->opener.skeletons, s->v.n);
+	if (m->opener.outlines && describe(m, s))
 		return true;
 	ss_model_release(m);
 	return ss_fail_mem(err);
