@@ -10,6 +10,7 @@
 
 #include "cli.h"
 
+#include "drawing/drawing.h"
 #include "serve/gzip.h"
 #include "serve/page.h"
 #include "serve/server.h"
@@ -242,9 +243,11 @@ static bool next_tool(struct html *h, struct ss_jsonr *r, struct tool *t)
 static void add_tool(struct html *h, const struct tool *t, size_t host)
 {
 	struct ss_str path = ss_arena_printf(&h->arena, "/api/tool/" SS_FMT, SS_ARG(t->name));
-	const struct ss_http_arg args[] = { { SS_STR("host"), t->hosts[host] }, { SS_STR("run"), h->run } };
+	const struct ss_http_arg args[] = { { SS_STR("drawing"), SS_STR("true") }, { SS_STR("host"), t->hosts[host] },
+					    { SS_STR("run"), h->run } };
+	bool graph = ss_drawing_known(t->name);
 	if (path.p && !t->timeline)
-		add_answer(h, path.p, args, 2, NULL);
+		add_answer(h, path.p, graph ? args : args + 1, graph ? 3 : 2, NULL);
 	else if (host == 0 && ss_str_ends(t->name, SS_STR("@")))
 		add_timeline(h, t->hosts[0]);
 }

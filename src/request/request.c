@@ -2,6 +2,7 @@
 #include "request/request.h"
 #include "model/host/host.h"
 
+#include "drawing/drawing.h"
 #include "emit/chrome.h"
 #include "emit/csv.h"
 #include "emit/folded.h"
@@ -229,6 +230,11 @@ bool ss_tool_answer(struct ss_tool_request *a, struct ss_out *o, struct ss_err *
 		return false;
 	if (a->most_rows && a->format == SS_FORMAT_JSON)
 		cut_rows(&a->result, a->most_rows);
+	if (a->drawing && a->format == SS_FORMAT_JSON) {
+		ss_drawing_add(&a->result, ss_str_from(a->tool->name));
+		if (!ss_result_is_whole(&a->result, err))
+			return false;
+	}
 	/*
 	 * A result of a type of its own is a body, or tables that XProf's clients get as a drawing
 	 * and others as tables.

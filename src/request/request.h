@@ -31,6 +31,7 @@ struct ss_tool_request {
 	struct ss_str table;		/* CSV: "" the first, "all" each behind "# name", else this one */
 	struct ss_str column;		/* folded: what the tree is drawn by, "" the first that can be */
 	size_t most_rows;		/* JSON: further rows of what is no tree are left out, a note says so; 0: none are */
+	bool drawing;			/* JSON: graphs with the place of each node (drawing/drawing.h) */
 	bool notes_apart;		/* text: the caller shows the result's notes elsewhere */
 	struct ss_text_style style;	/* of text */
 	/* Answered: */

@@ -596,6 +596,11 @@ static struct ss_str table_of(struct ss_call *c, enum ss_format format)
 	return format == SS_FORMAT_CSV ? ss_call_arg(c, "table") : SS_STR("");
 }
 
+static bool wants_drawing(struct ss_call *c)
+{
+	return ss_str_is(ss_call_arg(c, "drawing"), "true");
+}
+
 /* A tool, a format and the tool's parameters as one string. */
 static struct ss_str tool_key(struct ss_call *c, const struct ss_tool *tool, const struct ss_run *run,
 			      enum ss_format format, struct ss_err *err)
@@ -607,6 +612,7 @@ static struct ss_str tool_key(struct ss_call *c, const struct ss_tool *tool, con
 	ss_out_u64(&o, (uint64_t)format);
 	key_str(&o, run->name);
 	key_str(&o, table_of(c, format));
+	ss_out_u64(&o, wants_drawing(c));
 	for (size_t i = 0; i < tool->nparams; i++)
 		if (ss_http_arg(c->req, tool->params[i].name, &value)) {
 			key_str(&o, ss_str_from(tool->params[i].name));
@@ -635,6 +641,7 @@ bool ss_reply_tool(struct ss_call *c, const struct ss_tool *tool, const struct s
 	j->ask = (struct ss_tool_request){ .tool = tool,
 					   .model = ss_session_model(j->session),
 					   .format = format,
+					   .drawing = wants_drawing(c),
 					   .most_rows = c->srv->most_rows };
 	j->ask.run = ss_arena_str(&j->arena, run->name);
 	j->ask.host = ss_arena_str(&j->arena, sel->name);

@@ -4,14 +4,15 @@
  *
  * XProf's HTML loads Graphviz from the network and draws in the browser; this one is drawn here.
  */
+#include "drawing/layered.h"
 #include "xprof/graph_style.h"
-#include "xprof/layered.h"
 
-#include <stdlib.h>
+#include <math.h>
 
 #define LETTER_W 6.3
 #define LINE_H 14.0
 #define MAX_LETTERS 56
+#define MARGIN 18.0
 
 struct size {
 	double letters, n;
@@ -122,26 +123,33 @@ static void draw_box(struct ss_out *o, const struct ss_table *t, size_t row,
 	ss_out_z(o, fusion ? " fusion</text></g>\n" : "</text></g>\n");
 }
 
-/* Down from the middle of the one to the middle of the other. */
-static void draw_edge(struct ss_out *o, const struct ss_table *t, size_t row,
-		      const struct ss_layered_node *from, const struct ss_layered_node *to)
+/* Along its points, vertical at each of them. */
+static void draw_path(struct ss_out *o, const struct ss_layered_edge *e)
 {
-	double x1 = from->x + from->w / 2, y1 = from->y + from->h, x2 = to->x + to->w / 2,
-	       y2 = to->y;
-	double bend = (y2 - y1) / 2 > 20 ? (y2 - y1) / 2 : 20;
+	const double *p = e->points;
+	ss_out_printf(o, "<path d=\"M%.1f %.1f", p[0], p[1]);
+	for (uint32_t i = 1; i < e->npoints; i++, p += 2) {
+		double bend = fabs(p[3] - p[1]) / 2;
+		bend = p[3] < p[1] && bend < 40 ? 40 : bend;
+		ss_out_printf(o, "C%.1f %.1f %.1f %.1f %.1f %.1f", p[0], p[1] + bend, p[2], p[3] - bend, p[2], p[3]);
+	}
+	ss_out_lit(o, "\"");
+}
+
+static void draw_edge(struct ss_out *o, const struct ss_table *t, size_t row, const struct ss_layered_edge *e)
+{
+	const double *end = e->points + 2 * (e->npoints - 1);
 	struct ss_str kind = ss_cell_str(t, row, "kind");
 	int64_t operand = ss_cell_i64(t, row, "operand");
 	bool dashed = !ss_str_eq(kind, SS_STR("data"));
-	ss_out_printf(o, "<g class=\"e\" data-from=\"%lld\" data-to=\"%lld\"><title>",
-		      (long long)ss_cell_i64(t, row, "from"), (long long)ss_cell_i64(t, row, "to"));
+	ss_out_printf(o, "<g class=\"e\" data-from=\"%u\" data-to=\"%u\"><title>", e->from, e->to);
 	ss_graph_escaped(o, ss_cell_str(t, row, "tip"));
-	ss_out_printf(o, "</title><path d=\"M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f\"%s%s/>", x1,
-		      y1, x1, y1 + bend, x2, y2 - bend, x2, y2,
-		      dashed ? " stroke-dasharray=\"3 3\"" : "",
+	ss_out_lit(o, "</title>");
+	draw_path(o, e);
+	ss_out_printf(o, "%s%s/>", dashed ? " stroke-dasharray=\"3 3\"" : "",
 		      ss_cell_bool(t, row, "small") ? "" : " stroke-width=\"2\"");
 	if (operand >= 0)
-		ss_out_printf(o, "<text x=\"%.1f\" y=\"%.1f\">%lld</text>", x2 + 8, y2 - 3,
-			      (long long)operand);
+		ss_out_printf(o, "<text x=\"%.1f\" y=\"%.1f\">%lld</text>", end[0] + 8, end[1] - 3, (long long)operand);
 	ss_out_lit(o, "</g>\n");
 }
 
@@ -150,10 +158,11 @@ static void draw_all(struct ss_out *o, const struct ss_result *r, const struct s
 	const struct ss_table *nodes = ss_result_find(r, "nodes"),
 			      *boxes = ss_result_find(r, "boxes");
 	const struct ss_table *edges = ss_result_find(r, "edges");
+	double w = g->w + 2 * MARGIN, h = g->h + 2 * MARGIN;
 	ss_out_printf(o,
 		      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-		      "viewBox=\"0 0 %.0f %.0f\">\n",
-		      g->w, g->h, g->w, g->h);
+		      "viewBox=\"%.0f %.0f %.0f %.0f\">\n",
+		      w, h, -MARGIN, -MARGIN, w, h);
 	ss_out_lit(o, "<defs><marker id=\"a\" markerWidth=\"8\" markerHeight=\"8\" refX=\"7\" "
 		      "refY=\"3\" orient=\"auto\" "
 		      "markerUnits=\"userSpaceOnUse\"><path d=\"M0 0L7 3L0 6z\" "
@@ -161,13 +170,13 @@ static void draw_all(struct ss_out *o, const struct ss_result *r, const struct s
 	for (uint32_t i = 0; i < g->nboxes; i++)
 		draw_box(o, boxes, i, &g->boxes[i]);
 	for (uint32_t i = 0; i < g->nedges; i++)
-		draw_edge(o, edges, i, &g->nodes[g->edges[i].from], &g->nodes[g->edges[i].to]);
+		draw_edge(o, edges, i, &g->edges[i]);
 	for (uint32_t i = 0; i < g->nnodes; i++)
 		draw_node(o, nodes, i, &g->nodes[i]);
 	ss_out_lit(o, "</svg>");
 }
 
-static bool prepare(struct ss_layered *g, const struct ss_result *r)
+static bool prepare(struct ss_layered *g, const struct ss_result *r, struct ss_arena *arena)
 {
 	const struct ss_table *nodes = ss_result_find(r, "nodes"),
 			      *boxes = ss_result_find(r, "boxes");
@@ -175,13 +184,11 @@ static bool prepare(struct ss_layered *g, const struct ss_result *r)
 	*g = (struct ss_layered){ .nnodes = (uint32_t)nodes->nrows,
 				  .nboxes = (uint32_t)boxes->nrows,
 				  .nedges = (uint32_t)edges->nrows,
-				  .gap = 18,
-				  .title_h = 2 * LINE_H + 6 };
-	struct ss_layered_edge *e = calloc(edges->nrows + 1, sizeof(*e));
-	g->nodes = calloc(nodes->nrows + 1, sizeof(*g->nodes));
-	g->boxes = calloc(boxes->nrows + 1, sizeof(*g->boxes));
-	g->edges = e;
-	if (!e || !g->nodes || !g->boxes)
+				  .spacing = { .across = 18, .down = 36, .title = 2 * LINE_H + 15, .pad = 18 } };
+	g->edges = SS_NEW_N(arena, struct ss_layered_edge, edges->nrows + 1);
+	g->nodes = SS_NEW_N(arena, struct ss_layered_node, nodes->nrows + 1);
+	g->boxes = SS_NEW_N(arena, struct ss_layered_node, boxes->nrows + 1);
+	if (!g->edges || !g->nodes || !g->boxes)
 		return false;
 	for (size_t i = 0; i < nodes->nrows; i++) {
 		struct size s = { 8, 0 };
@@ -199,8 +206,8 @@ static bool prepare(struct ss_layered *g, const struct ss_result *r)
 						  parent < 0 ? SS_LAYERED_NONE : (uint32_t)parent };
 	}
 	for (size_t i = 0; i < edges->nrows; i++)
-		e[i] = (struct ss_layered_edge){ (uint32_t)ss_cell_i64(edges, i, "from"),
-						 (uint32_t)ss_cell_i64(edges, i, "to") };
+		g->edges[i] = (struct ss_layered_edge){ .from = (uint32_t)ss_cell_i64(edges, i, "from"),
+							.to = (uint32_t)ss_cell_i64(edges, i, "to") };
 	return true;
 }
 
@@ -223,8 +230,9 @@ static void title_line(void *arg, const struct ss_graph_line *line)
 static void write_html(struct ss_out *o, const struct ss_result *r)
 {
 	struct title title = { o, false };
+	struct ss_arena arena = { 0 };
 	struct ss_layered g;
-	bool ok = prepare(&g, r) && ss_layered_place(&g);
+	bool ok = prepare(&g, r, &arena) && ss_layered_place(&g, &arena);
 	ss_out_lit(o, "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>HLO "
 		      "graph</title><style>\n"
 		      "body{margin:0;font:12px "
@@ -248,9 +256,7 @@ static void write_html(struct ss_out *o, const struct ss_result *r)
 		ss_out_lit(o, "</p>");
 	}
 	ss_out_lit(o, "\n</body></html>\n");
-	free(g.nodes);
-	free(g.boxes);
-	free((void *)(uintptr_t)g.edges);
+	ss_arena_release(&arena);
 }
 
 void ss_shape_graph_viewer(struct ss_out *o, const struct ss_result *r)

@@ -329,6 +329,10 @@ def arrow(c, profile):
     c.check(f'{profile} arrow: columns', b'kernel_name\0' in data and b'dcn_payload_size_bytes\0' in data)
 
 
+# Asked for with the places of their nodes.
+GRAPHS = ('graph_viewer', 'tf_graph', 'tf_data_bottleneck_analysis')
+
+
 def page(c, profile):
     """The page as one file: every answer in it is what the routes say, and nothing in it leads elsewhere. A browser opens it in tests/web."""
     data = c.export(profile, '--to', 'html').decode()
@@ -340,8 +344,11 @@ def page(c, profile):
     answers = {k: gzip.decompress(base64.b64decode(v)) for k, v in saved['answers'].items()}
     run = saved['run']
     tools = [t for t in json.loads(answers[f'api/tools?run={run}'])['tools'] if t['available'] and t['kind'] != 'timeline']
-    missing = [t['name'] for t in tools for h in t['hosts'] if f'api/tool/{t["name"]}?host={h}&run={run}' not in answers and 'ALL_HOSTS' not in t['hosts']]
+    address = {t['name']: f'api/tool/{t["name"]}?' + ('drawing=true&' if t['name'] in GRAPHS else '') for t in tools}
+    missing = [t['name'] for t in tools for h in t['hosts'] if f'{address[t["name"]]}host={h}&run={run}' not in answers and 'ALL_HOSTS' not in t['hosts']]
     c.check(f'{profile} html: tools', tools and not missing and not saved['left_out'], (missing, saved['left_out']))
+    graphs = [json.loads(v) for k, v in answers.items() if 'drawing=true' in k]
+    c.check(f'{profile} html: graphs are drawn', all({'places', 'routes'} <= {t['name'] for t in g['tables']} for g in graphs), len(graphs))
     whole = [v for k, v in answers.items() if k.startswith('api/timeline/slices')]
     c.check(f'{profile} html: the timeline', len(whole) == len(saved['windows']) and any(b'"complete":true' in v for v in whole), len(whole))
     plain = subprocess.run([c.binary, 'tool', 'plane_stats', profiles.logdir(profile, c.scratch), '--format', 'json'], stdout=subprocess.PIPE).stdout

@@ -135,7 +135,7 @@ static bool ask_model(struct ss_model *model, const struct ss_tool *tool, const 
 {
 	struct ss_param_value params[8];
 	struct ss_tool_request ask = { .tool = tool, .model = model, .params = params, .format = q->format,
-		.run = SS_STR("run"), .host = SS_STR("host") };
+		.run = SS_STR("run"), .host = SS_STR("host"), .drawing = true };
 	struct ss_out out;
 	bool ok;
 

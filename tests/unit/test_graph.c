@@ -1,10 +1,9 @@
-/* test_graph.c - neighbourhoods in the sample programs, and places for their nodes. */
+/* test_graph.c - neighbourhoods in the sample programs. */
 #include "unit/unit.h"
 
 #include "base/file.h"
 #include "hlo/pbtxt.h"
 #include "model/program/hlo_graph.h"
-#include "xprof/layered.h"
 
 #include <stdio.h>
 
@@ -98,39 +97,6 @@ static void stops_at_the_limit(void **state)
 	close_graph(&o);
 }
 
-static bool overlap(const struct ss_layered_node *a, const struct ss_layered_node *b)
-{
-	return a->x < b->x + b->w && b->x < a->x + a->w && a->y < b->y + b->h && b->y < a->y + a->h;
-}
-
-/* Two boxes, one in the other, and a circle: nodes do not cover each other and stand inside of their boxes. */
-static void places_nodes(void **state)
-{
-	struct ss_layered_node nodes[] = {
-		{ 40, 20, 0, 0, SS_LAYERED_NONE }, { 60, 20, 0, 0, 0 }, { 60, 20, 0, 0, 0 }, { 30, 20, 0, 0, 1 },
-		{ 90, 30, 0, 0, 1 },		   { 40, 20, 0, 0, SS_LAYERED_NONE },
-	};
-	struct ss_layered_node boxes[] = { { 0, 0, 0, 0, SS_LAYERED_NONE }, { 0, 0, 0, 0, 0 } };
-	static const struct ss_layered_edge edges[] = { { 0, 1 }, { 0, 2 }, { 1, 3 }, { 3, 4 }, { 4, 5 }, { 5, 0 }, { 2, 2 } };
-	struct ss_layered g = { .nodes = nodes, .nnodes = 6, .boxes = boxes, .nboxes = 2, .edges = edges, .nedges = 7,
-				.gap = 10, .title_h = 20 };
-
-	(void)state;
-	assert_true(ss_layered_place(&g));
-	for (int i = 0; i < 6; i++) {
-		for (int k = 0; k < i; k++)
-			assert_false(overlap(&nodes[i], &nodes[k]));
-		assert_true(nodes[i].x >= 0 && nodes[i].x + nodes[i].w <= g.w && nodes[i].y >= 0 && nodes[i].y + nodes[i].h <= g.h);
-		if (nodes[i].box != SS_LAYERED_NONE) {
-			const struct ss_layered_node *box = &boxes[nodes[i].box];
-
-			assert_true(nodes[i].x >= box->x && nodes[i].x + nodes[i].w <= box->x + box->w);
-			assert_true(nodes[i].y >= box->y && nodes[i].y + nodes[i].h <= box->y + box->h);
-		}
-	}
-	assert_true(nodes[3].y < nodes[4].y);
-}
-
 static void prints_protos(void **state)
 {
 	static struct opened o;
@@ -154,7 +120,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(opens_fusions), cmocka_unit_test(merges_fusions), cmocka_unit_test(stops_at_the_limit),
-		cmocka_unit_test(places_nodes),	 cmocka_unit_test(prints_protos),
+		cmocka_unit_test(prints_protos),
 	};
 	return RUN_TESTS(tests);
 }

@@ -5,11 +5,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { classes, useSize } from "../base/dom";
-import { curve, type Drawing, type Edge, type Place } from "./layered";
+import { curve, type Drawing, type Edge, type Place } from "./drawing";
 
 export interface GraphViewProps {
 	drawing: Drawing;
-	edges: readonly Edge[];
 	title: string;
 	start: number; /* what to begin with when not all fits, counted as `selected`; -1: the upper end */
 	/* A node, or the number of nodes + a box. */
@@ -160,7 +159,8 @@ function extent(way: readonly number[]): Place {
 }
 
 function Scene(props: GraphViewProps & { window: Window; far: boolean }) {
-	const { drawing, edges, window, far, selected } = props;
+	const { drawing, window, far, selected } = props;
+	const { edges } = drawing;
 	const ways = useMemo(() => drawing.ways.map((w) => ({ d: w.length ? curve(w) : "", at: extent(w), way: w })), [drawing]);
 	return useMemo(() => {
 		const on = (e: Edge | undefined) => !!e && selected !== null && (e.from === selected || e.to === selected);
@@ -259,7 +259,7 @@ function revealed(v: View, p: Place, s: Size): View {
 }
 
 /* Along an edge upwards and downwards; sideways the nearest at about the same height. */
-function neighbour({ drawing, edges }: GraphViewProps, from: number, dx: number, dy: number): number | null {
+function neighbour({ drawing }: GraphViewProps, from: number, dx: number, dy: number): number | null {
 	const a = drawing.nodes[from];
 	if (!a) return null;
 	let best: number | null = null;
@@ -277,7 +277,7 @@ function neighbour({ drawing, edges }: GraphViewProps, from: number, dx: number,
 		}
 	};
 	if (dx) drawing.nodes.forEach((_, i) => consider(i));
-	else for (const e of edges) if ((dy > 0 ? e.from : e.to) === from) consider(dy > 0 ? e.to : e.from);
+	else for (const e of drawing.edges) if ((dy > 0 ? e.from : e.to) === from) consider(dy > 0 ? e.to : e.from);
 	return best;
 }
 
@@ -311,15 +311,4 @@ function useDrag(setView: (f: (v: View | null) => View | null) => void) {
 		},
 	};
 	return { moving, handlers };
-}
-
-/* ---- how wide words are ---- */
-
-let pen: CanvasRenderingContext2D | null | undefined;
-
-export function textWidth(text: string, font: string): number {
-	pen ??= document.createElement("canvas").getContext("2d");
-	if (!pen) return text.length * 6.5;
-	pen.font = font;
-	return pen.measureText(text).width;
 }

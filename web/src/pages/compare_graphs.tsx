@@ -83,12 +83,13 @@ function InProgram({ side, run, module, name, marked, session }: SideProps & { s
 		...asked,
 		module_name: program,
 		node_name: name,
+		drawing: "true",
 		graph_width: 1,
 		merge_fusion: "true",
 	});
 	const costs = useCosts(session, program ?? "", shownHost(value));
 	const result = value ?? EMPTY;
-	const graph = useMemo(() => draw(result, costs), [result, costs]);
+	const graph = useMemo(() => draw(result), [result]);
 	const [selected, select] = useState<number | null>(null);
 	const root = propText(table(result, "nodes"), "node_name");
 	const there = formatQuery({ run, tool: TOOL, module_name: program, node_name: name });

@@ -45,6 +45,7 @@ export function GraphViewerPage({ session }: { session: Session }) {
 	const configs = useQuery("show_metadata") === "true";
 	const { value, error, loading } = useJson<Result>(`api/tool/${TOOL}`, {
 		...asked,
+		drawing: "true",
 		graph_width: width,
 		merge_fusion: merged ? "true" : undefined,
 		show_metadata: configs ? "true" : undefined,
@@ -215,7 +216,7 @@ interface PictureProps {
 function Neighbourhood({ result, session, module, merged }: PictureProps) {
 	const costs = useCosts(session, module, shownHost(result));
 	const nodes = table(result, "nodes");
-	const graph = useMemo(() => draw(result, costs), [result, costs]);
+	const graph = useMemo(() => draw(result), [result]);
 	const op = useQuery("op");
 	const root = propText(nodes, "node_name");
 	const at = graph.names.indexOf(op || root);
@@ -290,9 +291,9 @@ function OpCard({ result, what, graph, costs, session, module, merged, onGo }: C
 				<p class="muted">Click an instruction to see its details and its cost. Double-click it to see its neighbours.</p>
 			</section>
 		);
-	const isBox = what >= graph.lines.length;
+	const isBox = what >= graph.drawing.nodes.length;
 	const t = isBox ? boxes : nodes;
-	const row = isBox ? what - graph.lines.length : what;
+	const row = isBox ? what - graph.drawing.nodes.length : what;
 	const text = (id: string) => String(column(t, id)?.[row] ?? "");
 	const name = graph.names[what] ?? "";
 	const stat = (id: string) => String((costs && column(costs.t, id)?.[costs.row.get(name) ?? -1]) ?? "");
@@ -369,7 +370,7 @@ function boxKind(text: (id: string) => string): string {
 /* Operands and users that are drawn, as ways to walk. */
 function Links({ what, graph }: { what: number; graph: Graph }) {
 	const ends = (mine: "from" | "to", other: "from" | "to") => [
-		...new Set(graph.edges.filter((e) => e[mine] === what).map((e) => graph.names[e[other]] ?? "")),
+		...new Set(graph.drawing.edges.filter((e) => e[mine] === what).map((e) => graph.names[e[other]] ?? "")),
 	];
 	return (
 		<>

@@ -8,8 +8,8 @@ import type { Result, TableData } from "../api/types";
 import { classes } from "../base/dom";
 import { count, time_ps } from "../base/format";
 import { adjust, momentHref, useQuery } from "../base/url";
-import { GraphView, textWidth } from "../chart/graph_view";
-import { layered, type Edge } from "../chart/layered";
+import { drawing } from "../chart/drawing";
+import { GraphView } from "../chart/graph_view";
 import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { Notes } from "../widgets/notes";
@@ -18,10 +18,11 @@ import { AnswerPage } from "./answer";
 import { csvAddress, type Session } from "./session";
 
 const MOST_RANKS = 1000;
+const DRAWN = { drawing: "true" };
 
 export function TfDataPage({ session }: { session: Session }) {
 	return (
-		<AnswerPage session={session} waiting="Following the elements through the pipelines…">
+		<AnswerPage session={session} params={DRAWN} waiting="Following the elements through the pipelines…">
 			{(result) => <TfData result={result} session={session} />}
 		</AnswerPage>
 	);
@@ -132,28 +133,13 @@ interface Stage {
 
 interface Element {
 	stages: Stage[];
-	edges: Edge[];
 	ranks: { rank: number; ps: number }[];
 }
 
-/* The stages that belong to the pipeline: those that lead to its root. */
-function element(result: Result, host: string, root: string, rank: number): Element {
+/* What the stages, which are rows of their table, did for the element of this rank. */
+function element(result: Result, host: string, root: string, rank: number, rows: readonly number[]): Element {
 	const it = table(result, "iterators");
 	const calls = table(result, "calls");
-	const ids = strings(it, "id") ?? [];
-	const hosts = strings(it, "host") ?? [];
-	const parents = strings(it, "parent_id") ?? [];
-	const mine = new Map<string, number>();
-	ids.forEach((id, i) => hosts[i] === host && !mine.has(id) && mine.set(id, i));
-	const belongs = (id: string) => {
-		for (let at = id, k = 0; k < 200; k++) {
-			if (at === root) return true;
-			const row = mine.get(at);
-			if (row === undefined) return false;
-			at = parents[row] ?? "0";
-		}
-		return false;
-	};
 	const callOf = new Map<string, number>();
 	const ranks: Element["ranks"] = [];
 	const duration = numbers(calls, "duration_ps") ?? [];
@@ -163,46 +149,28 @@ function element(result: Result, host: string, root: string, rank: number): Elem
 		if (cId?.[i] === root) ranks.push({ rank: cRank?.[i] ?? 0, ps: duration[i] ?? 0 });
 		if (cRank?.[i] === rank) callOf.set(cId?.[i] ?? "", i);
 	}
-	const stages: Stage[] = [...mine]
-		.filter(([id]) => callOf.has(id) || belongs(id))
-		.map(([id, i]) => ({
-			id,
-			name: cell(it, "name", i),
-			long: cell(it, "long_name", i),
-			ahead: column(it, "is_async")?.[i] === true,
-			call: callOf.get(id) ?? -1,
-		}));
-	const index = new Map(stages.map((s, i) => [s.id, i]));
-	const edges = stages.flatMap((s, i) => {
-		const from = index.get(parents[mine.get(s.id) ?? -1] ?? "");
-		return from === undefined || from === i ? [] : [{ from, to: i }];
-	});
-	return { stages, edges, ranks };
+	const stages = rows.map((i) => ({
+		id: cell(it, "id", i),
+		name: cell(it, "name", i),
+		long: cell(it, "long_name", i),
+		ahead: column(it, "is_async")?.[i] === true,
+		call: callOf.get(cell(it, "id", i)) ?? -1,
+	}));
+	return { stages, ranks };
 }
 
-const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 const LINE_PX = 16;
 
-function lines(s: Stage, calls: TableData | undefined, long: boolean): string[] {
+/* Below the stage's name. */
+function times(s: Stage, calls: TableData | undefined): string[] {
 	const ps = (id: string) => time_ps(numbers(calls, id)?.[s.call] ?? 0);
-	const head = long ? s.long.split("::").reduce<string[]>(packed, []) : [s.name];
-	if (s.call < 0) return [...head, "not called for this element"];
+	if (s.call < 0) return ["not called for this element"];
 	return [
-		...head,
 		`Start Time: ${ps("start_time_ps")}`,
 		`Total Duration: ${ps("duration_ps")}`,
 		`Self Duration: ${ps("self_time_ps")}`,
 		`# Calls: ${count(numbers(calls, "calls")?.[s.call] ?? 0)}`,
 	];
-}
-
-/* A long name in lines of about 40 letters, cut between its parts. */
-function packed(out: string[], part: string): string[] {
-	const last = out[out.length - 1];
-	if (last === undefined) return [part];
-	if (last.length + part.length < 40) out[out.length - 1] = `${last}::${part}`;
-	else out.push(`::${part}`);
-	return out;
 }
 
 function Pipeline({ result, at, session }: { result: Result; at: number; session: Session }) {
@@ -212,35 +180,33 @@ function Pipeline({ result, at, session }: { result: Result; at: number; session
 	const rank = Number(useQuery("rank")) || 0;
 	const long = useQuery("long") === "1";
 	const chosen = useQuery("stage");
-	const e = useMemo(() => element(result, host, cell(all, "id", at), rank), [result, at, rank]);
-	const texts = useMemo(() => e.stages.map((s) => lines(s, calls, long)), [e, long]);
+	/* Two pictures of each pipeline: with short names, and with long ones. */
+	const picture = useMemo(() => drawing(result, 2 * at + (long ? 1 : 0)), [result, at, long]);
+	const e = useMemo(() => element(result, host, cell(all, "id", at), rank, picture.rows), [result, at, rank, picture]);
+	const texts = useMemo(() => e.stages.map((s, i) => [...(picture.lines[i] ?? []), ...times(s, calls)]), [e]);
 	const is = (id: string, i: number) => column(calls, id)?.[e.stages[i]?.call ?? -1] === true;
-	const drawing = useMemo(
-		() =>
-			layered(
-				texts.map((t) => ({ w: Math.max(...t.map((x) => textWidth(x, `600 ${FONT}`)), 130) + 22, h: t.length * LINE_PX + 12, box: -1 })),
-				[],
-				e.edges,
-			),
-		[texts],
-	);
 	const worst = e.stages.findIndex((_, i) => is("is_bottleneck", i));
 	const found = e.stages.findIndex((s) => s.id === chosen);
 	const selected = found >= 0 ? found : worst >= 0 ? worst : null;
 	const node = useCallback(
-		(i: number) =>
-			(texts[i] ?? []).map((t, k, l) => (
+		(i: number) => {
+			const { w, h } = picture.nodes[i] ?? { w: 0, h: 0 };
+			const t = texts[i] ?? [];
+			/* A stage that was not called leaves lines free. */
+			const top = (h - t.length * LINE_PX) / 2 - 4;
+			return t.map((text, k) => (
 				<text
 					key={k}
-					class={k < l.length - (l.length > 4 ? 4 : 1) ? "graph-title" : ""}
-					x={(drawing.nodes[i]?.w ?? 0) / 2}
-					y={6 + (k + 1) * LINE_PX - 4}
+					class={k < (picture.lines[i]?.length ?? 0) ? "graph-title" : ""}
+					x={w / 2}
+					y={top + (k + 1) * LINE_PX}
 					text-anchor="middle"
 				>
-					{t}
+					{text}
 				</text>
-			)),
-		[drawing],
+			));
+		},
+		[picture, texts],
 	);
 	return (
 		<section class="card" aria-label="Input pipeline graph">
@@ -255,8 +221,7 @@ function Pipeline({ result, at, session }: { result: Result; at: number; session
 			<div class="graph-page tfd-page">
 				<div class="graph-side-by">
 					<GraphView
-						drawing={drawing}
-						edges={e.edges}
+						drawing={picture}
 						title={`Stages of ${cell(all, "input_pipeline", at)} on ${host}`}
 						start={selected ?? 0}
 						selected={selected}
@@ -264,7 +229,10 @@ function Pipeline({ result, at, session }: { result: Result; at: number; session
 						nodeLabel={(i) => (texts[i] ?? []).join(", ")}
 						nodeClass={(i) => classes("tfd-node", is("is_blocking", i) && "tfd-critical", is("is_bottleneck", i) && "tfd-bottleneck")}
 						node={node}
-						edgeClass={(i) => (is("is_blocking", e.edges[i]?.from ?? -1) && is("is_blocking", e.edges[i]?.to ?? -1) ? "tfd-critical-edge" : "")}
+						edgeClass={(i) => {
+							const edge = picture.edges[i];
+							return edge && is("is_blocking", edge.from) && is("is_blocking", edge.to) ? "tfd-critical-edge" : "";
+						}}
 					/>
 					<ul class="graph-legend" aria-label="Outlines">
 						<li>

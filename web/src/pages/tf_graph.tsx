@@ -9,18 +9,14 @@ import type { Result, TableData } from "../api/types";
 import { classes } from "../base/dom";
 import { count, percent, quantity } from "../base/format";
 import { adjust, useQuery } from "../base/url";
-import { GraphView, textWidth } from "../chart/graph_view";
-import { layered, type Drawing, type Edge } from "../chart/layered";
+import { drawing } from "../chart/drawing";
+import { GraphView } from "../chart/graph_view";
 import { Figure, Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { Failure, Notes, Waiting } from "../widgets/notes";
 import { csvAddress, type Session } from "./session";
 
-const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 const LINE_PX = 15;
-const MOST_LETTERS = 40;
-/* More would be no picture any more: the table shows them. */
-const MOST_NODES = 1200;
 
 /* The scope in the URL: "" is the whole graph, which the server calls "/". */
 function enter(scope: string, node?: string) {
@@ -31,7 +27,7 @@ export function TfGraphPage({ session }: { session: Session }) {
 	const scope = useQuery("scope");
 	const graph = useQuery("graph");
 	const where = { run: session.run.run, host: session.host };
-	const { value, error, loading } = useJson<Result>("api/tool/tf_graph", { ...where, scope: scope || "/", ...(graph ? { graph } : {}) });
+	const { value, error, loading } = useJson<Result>("api/tool/tf_graph", { ...where, drawing: "true", scope: scope || "/", ...(graph ? { graph } : {}) });
 	return (
 		<div class="page">
 			<h1 class="visually-hidden">{session.tool.title}</h1>
@@ -50,59 +46,6 @@ export function TfGraphPage({ session }: { session: Session }) {
 }
 
 /* ---- the picture ---- */
-
-interface Picture {
-	drawing: Drawing;
-	edges: Edge[];
-	lines: string[][];
-}
-
-function cut(text: string): string {
-	return text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS - 1)}…` : text;
-}
-
-/* What comes from outside of the scope and goes there is said in words: drawn, it would hide the rest. */
-function outside(links: TableData | undefined, mine: "from" | "to", other: "from" | "to"): Map<number, number> {
-	const sum = new Map<number, number>();
-	const [a, b] = [numbers(links, mine) ?? [], numbers(links, other) ?? []];
-	const tensors = numbers(links, "tensors") ?? [];
-	const control = numbers(links, "control") ?? [];
-	a.forEach((v, i) => {
-		if (b[i] === -1 && v >= 0) sum.set(v, (sum.get(v) ?? 0) + (tensors[i] ?? 0) + (control[i] ?? 0));
-	});
-	return sum;
-}
-
-function draw(children: TableData | undefined, links: TableData | undefined, word: string): Picture | undefined {
-	if (!children || children.nrows > MOST_NODES) return undefined;
-	const label = strings(children, "label") ?? [];
-	const op = strings(children, "op") ?? [];
-	const isScope = column(children, "is_scope") ?? [];
-	const ops = numbers(children, "ops") ?? [];
-	const into = outside(links, "to", "from");
-	const out = outside(links, "from", "to");
-	const lines = label.map((l, i) =>
-		[
-			cut(l),
-			isScope[i] ? `${count(ops[i] ?? 0)} ${word}` : (op[i] ?? ""),
-			into.has(i) ? `← ${count(into.get(i) ?? 0)} from outside` : "",
-			out.has(i) ? `→ ${count(out.get(i) ?? 0)} to outside` : "",
-		].filter(Boolean),
-	);
-	const from = numbers(links, "from") ?? [];
-	const to = numbers(links, "to") ?? [];
-	const edges = from.map((f, i) => ({ from: f, to: to[i] ?? -1 })).filter((e) => e.from >= 0 && e.to >= 0);
-	const drawing = layered(
-		lines.map((l) => ({
-			w: Math.ceil(l.reduce((m, t, k) => Math.max(m, textWidth(t, k ? FONT : `600 ${FONT}`)), 60)) + 20,
-			h: l.length * LINE_PX + 10,
-			box: -1,
-		})),
-		[],
-		edges,
-	);
-	return { drawing, edges, lines };
-}
 
 /* Parts of a node by what a TPU would do with them, from left to right. */
 function parts(children: TableData, i: number): [string, number][] {
@@ -130,8 +73,7 @@ function Scope({ result, session }: { result: Result; session: Session }) {
 	const color = useQuery("color");
 	const byTpu = !layers && color === "tpu";
 	const children = table(result, "children");
-	const links = table(result, "links");
-	const picture = useMemo(() => draw(children, links, layers ? "layers" : "operations"), [children, links, layers]);
+	const picture = useMemo(() => drawing(result), [result]);
 	const names = strings(children, "name") ?? [];
 	const isScope = column(children, "is_scope") ?? [];
 	/* An operation may have the name of a scope beside it. */
@@ -139,7 +81,7 @@ function Scope({ result, session }: { result: Result; session: Session }) {
 	const selected = at >= 0 ? at : names.indexOf(node) >= 0 ? names.indexOf(node) : null;
 	const content = useCallback(
 		(i: number) => {
-			const place = picture?.drawing.nodes[i];
+			const place = picture.nodes[i];
 			if (!place || !children) return null;
 			let x = 0;
 			return (
@@ -189,11 +131,10 @@ function Scope({ result, session }: { result: Result; session: Session }) {
 			</div>
 			<div class="graph-page tf-graph-page">
 				<div class="graph-side-by">
-					{picture ? (
+					{children && picture.nodes.length === children.nrows ? (
 						<GraphView
 							key={scope}
-							drawing={picture.drawing}
-							edges={picture.edges}
+							drawing={picture}
 							title={`Graph of ${scope || "the whole program"}`}
 							start={-1}
 							selected={selected}
@@ -238,7 +179,7 @@ function Scope({ result, session }: { result: Result; session: Session }) {
 					{!layers && <Compatibility result={result} />}
 				</div>
 			</div>
-			<Tables result={result} session={session} />
+			<Tables result={result} session={session} drawn={picture.nodes.length} />
 		</>
 	);
 }
@@ -454,7 +395,7 @@ function above(name: string): string {
 
 /* ---- tables ---- */
 
-function Tables({ result, session }: { result: Result; session: Session }) {
+function Tables({ result, session, drawn }: { result: Result; session: Session; drawn: number }) {
 	const scopes = table(result, "scopes");
 	const operators = table(result, "operators");
 	const children = table(result, "children");
@@ -467,7 +408,7 @@ function Tables({ result, session }: { result: Result; session: Session }) {
 					<Grid table={scopes} maxRows={14} onRow={(row) => enter(names[row] ?? "")} selected={null} csv={csvAddress(session)} />
 				</section>
 			)}
-			{children && children.nrows > MOST_NODES && (
+			{children && children.nrows > drawn && (
 				<section class="card" aria-label="In this scope">
 					<h2>In this scope</h2>
 					<Grid table={children} maxRows={20} sort={{ col: "incompatible", down: true }} />

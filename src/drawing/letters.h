@@ -1,0 +1,11 @@
+/*
+ * letters.h - how wide a text is on a page whose font is not known here: as in the widest of the usual ones.
+ */
+#ifndef SS_DRAWING_LETTERS_H
+#define SS_DRAWING_LETTERS_H
+
+#include "base/str.h"
+
+double ss_text_width(struct ss_str text, double font_px, bool bold);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * picture.h - a picture while it is made: nodes of so many lines, edges between them, then the rows of `places` and `routes`.
+ * For the files beside it.
+ */
+#ifndef SS_DRAWING_PICTURE_H
+#define SS_DRAWING_PICTURE_H
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "drawing/drawing.h"
+#include "drawing/layered.h"
+
+/* Sizes that the page draws with, in pixels. */
+#define SS_PICTURE_FONT 11.0
+
+struct ss_picture_style {
+	double line, margin, pad; /* of a line; above and below all of them together; left and right together */
+	double min_width;
+	size_t most_letters;	/* of a line: longer ones are cut. 0: none are */
+	bool bold;		/* all lines: else only the first */
+};
+
+/* Nodes and boxes: what they show and stand for. */
+struct ss_picture_label {
+	struct ss_str lines;	/* one below the other */
+	int64_t row;
+};
+
+struct ss_picture {
+	struct ss_result *out;
+	const struct ss_picture_style *style;
+	int64_t number;
+	SS_VEC(struct ss_layered_node) nodes, boxes;
+	SS_VEC(struct ss_picture_label) labels, box_labels;
+	SS_VEC(struct ss_layered_edge) edges;
+	SS_VEC(int64_t) edge_rows;
+	struct ss_buf text;	/* of the node that is being described */
+	bool no_memory;
+};
+
+/* Add a line to the node that comes next; an empty one adds nothing. */
+void ss_picture_line(struct ss_picture *p, struct ss_str line);
+/*
+ * The node with the lines so far. The page may write `more` lines of numbers below them, none wider than `more_width`. `box`:
+ * SS_LAYERED_NONE for none.
+ */
+void ss_picture_node(struct ss_picture *p, int64_t row, uint32_t box, unsigned more, double more_width);
+/* The same for a box, whose one line is its title. */
+void ss_picture_box(struct ss_picture *p, int64_t row, uint32_t box, double more_width);
+/* Between nodes by their numbers; what leads from or to nowhere is passed over. */
+void ss_picture_edge(struct ss_picture *p, int64_t row, int64_t from, int64_t to);
+/* Place it and write its rows; then it is empty and has the next number. */
+void ss_picture_end(struct ss_picture *p);
+void ss_picture_free(struct ss_picture *p);
+
+/* The graphs of single tools. */
+void ss_draw_program(struct ss_picture *p);
+void ss_draw_scope(struct ss_picture *p);
+void ss_draw_pipelines(struct ss_picture *p);
+
+#endif
