@@ -1,7 +1,7 @@
 /* sides.c - see sides.h. */
 #include "sides.h"
 
-#include "recordings.h"
+#include "request/recorded.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -124,8 +124,8 @@ static bool read_recordings(struct runs *to, struct cli_profile *p, const struct
 			    const struct cli_sides *s, const struct ss_diff_selection *only, struct ss_tool_answers *tool,
 			    struct ss_err *err)
 {
-	struct cli_recordings r;
-	bool ok = cli_recordings_of(run, &p->store.arena, &r) || ss_fail_mem(err);
+	struct ss_recordings r;
+	bool ok = ss_recordings_of(run, &p->store.arena, &r) || ss_fail_mem(err);
 	for (size_t i = 0; ok && i < r.n; i++)
 		ok = read_one(to, p, &r.v[i], r.n > 1 || p->store.nruns > 1, path, s, only, tool, err);
 	return ok;
@@ -133,8 +133,8 @@ static bool read_recordings(struct runs *to, struct cli_profile *p, const struct
 
 static bool warn_of_recordings(struct cli_sides *s, struct cli_profile *p, struct ss_err *err)
 {
-	struct cli_recordings r = { NULL, 1 };
-	if (p->run && !s->host && !cli_recordings_of(p->run, &p->store.arena, &r))
+	struct ss_recordings r = { NULL, 1 };
+	if (p->run && !s->host && !ss_recordings_of(p->run, &p->store.arena, &r))
 		return ss_fail_mem(err);
 	if (r.n > 1)
 		ss_result_note(&s->result, SS_WARNING,

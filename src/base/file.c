@@ -131,7 +131,7 @@ static bool map(struct ss_file *f, int fd, const char *path, struct ss_err *err)
 		return ss_fail(err, SS_EIO, "cannot read '%s': %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return ss_fail(err, SS_EIO, "cannot read '%s': it is not a plain file", path);
-	*f = (struct ss_file){ .mtime_ns = ss_mtime_ns(&st), .inode = (uint64_t)st.st_ino };
+	*f = (struct ss_file){ .mtime_ns = ss_mtime_ns(&st) };
 	f->bytes = (struct ss_str){ "", 0 };
 	if (st.st_size == 0)
 		return true;
@@ -204,13 +204,6 @@ void ss_dir_sync(const char *path)
 		return;
 	(void)fsync(fd);
 	close(fd);
-}
-
-bool ss_file_changed(const struct ss_file *f, const char *path)
-{
-	struct stat st;
-	return stat(path, &st) != 0 || (uint64_t)st.st_size != f->bytes.n ||
-	       ss_mtime_ns(&st) != f->mtime_ns || (uint64_t)st.st_ino != f->inode;
 }
 
 void ss_file_forget(const struct ss_file *f, struct ss_str part)

@@ -2,9 +2,8 @@
  * file.h - a file's bytes, mapped read-only.
  *
  * The mapping is private. If somebody shortens the file while it is mapped, reading past the new
- * end is a SIGBUS; ss_file_open therefore remembers size and time, and ss_file_changed tells before
- * work begins. A program that calls ss_file_guard survives it in the middle of work too: what is
- * missing then reads as zeros, and ss_file_torn says so afterwards.
+ * end is a SIGBUS. A program that calls ss_file_guard survives it: what is missing then reads as
+ * zeros, and ss_file_torn says so afterwards.
  */
 #ifndef SS_BASE_FILE_H
 #define SS_BASE_FILE_H
@@ -17,7 +16,6 @@ struct ss_guarded;
 struct ss_file {
 	struct ss_str bytes;
 	int64_t mtime_ns;	/* since the Unix epoch */
-	uint64_t inode;
 	struct ss_guarded *guard; /* where the mapping is known to ss_file_guard; NULL: it is none */
 	bool borrowed;		/* the bytes are somebody else's: closing leaves them */
 };
@@ -38,8 +36,6 @@ void ss_file_close(struct ss_file *f);
  * is left.
  */
 void ss_dir_sync(const char *path);
-/* Is the file at `path` no longer the one that was opened? */
-bool ss_file_changed(const struct ss_file *f, const char *path);
 /* Has a part of the mapping turned out to be gone? Answers made of it are worth nothing. */
 bool ss_file_torn(const struct ss_file *f);
 /* Take SIGBUS for the whole process. To be called once, by a program, never by a library. */

@@ -6,11 +6,13 @@
 #include "store/kinds.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_PROGRAMS 32
 #define KEPT_FILES 4096 /* a power of two; 1.2 MB */
 #define FINGERPRINT_DIGITS 8
+#define MOST_FILES 256 /* a run of more is one recording */
 
 struct recorded {
 	uint64_t key; /* of the file as it was then; 0: nothing is here */
@@ -79,23 +81,101 @@ static bool share_a_program(const struct recorded *a, const struct recorded *b)
 	return false;
 }
 
+/* Recordings at one time are of one job. An end is no time of the recording any more. */
+static bool overlap(const struct recorded *a, const struct recorded *b)
+{
+	return a->begin_ns < b->end_ns && b->begin_ns < a->end_ns;
+}
+
+/* ---- runs of different names ---- */
+
 static bool together(const struct ss_run *x, const struct ss_run *y)
 {
 	struct recorded a = recorded_of(&x->hosts[0]), b = recorded_of(&y->hosts[0]);
-	if (!a.begin_ns || !b.begin_ns)
-		return true;
-	return (a.begin_ns <= b.end_ns && b.begin_ns <= a.end_ns) || share_a_program(&a, &b);
-}
-
-bool ss_recorded_at(const struct ss_host_file *f, int64_t *begin_ns, int64_t *end_ns)
-{
-	struct recorded r = recorded_of(f);
-	*begin_ns = r.begin_ns;
-	*end_ns = r.end_ns;
-	return r.begin_ns;
+	return !a.begin_ns || !b.begin_ns || overlap(&a, &b) || share_a_program(&a, &b);
 }
 
 const struct ss_run *ss_recorded_run(const struct ss_store *s, const struct ss_run *run, struct ss_arena *arena)
 {
 	return ss_session_run(s, run, together, arena);
+}
+
+/* ---- files of one run ---- */
+
+struct told {
+	const struct ss_host_file *file;
+	struct recorded when;
+};
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct told *x = a, *y = b;
+	if (x->when.begin_ns != y->when.begin_ns)
+		return x->when.begin_ns < y->when.begin_ns ? -1 : 1;
+	return ss_str_cmp(x->file->name, y->file->name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return ss_str_cmp(((const struct ss_host_file *)a)->name, ((const struct ss_host_file *)b)->name);
+}
+
+/* The recording of v[from..to). */
+static void make(struct ss_run *out, const struct ss_run *run, struct ss_host_file *files, const struct told *v, size_t n)
+{
+	*out = *run;
+	out->hosts = files;
+	out->nhosts = n;
+	out->bytes = 0;
+	for (size_t i = 0; i < n; i++) {
+		files[i] = *v[i].file;
+		out->bytes += v[i].file->bytes;
+	}
+	qsort(files, n, sizeof(*files), by_name);
+}
+
+static size_t first_of_next(const struct told *v, size_t n, size_t from)
+{
+	struct recorded all = v[from].when;
+	size_t to = from + 1;
+	for (; to < n && overlap(&v[to].when, &all); to++)
+		all.end_ns = v[to].when.end_ns > all.end_ns ? v[to].when.end_ns : all.end_ns;
+	return to;
+}
+
+static bool split(const struct ss_run *run, struct told *v, struct ss_arena *arena, struct ss_recordings *out)
+{
+	size_t n = run->nhosts, parts = 0;
+	qsort(v, n, sizeof(*v), by_begin);
+	for (size_t i = 0; i < n; i = first_of_next(v, n, i))
+		parts++;
+	if (parts < 2)
+		return true;
+	struct ss_run *runs = SS_NEW_N(arena, struct ss_run, parts);
+	struct ss_host_file *files = SS_NEW_N(arena, struct ss_host_file, n);
+	if (!runs || !files)
+		return false;
+	for (size_t i = 0, k = 0; i < n; k++) {
+		size_t to = first_of_next(v, n, i);
+		make(&runs[k], run, files + i, v + i, to - i);
+		i = to;
+	}
+	*out = (struct ss_recordings){ runs, parts };
+	return true;
+}
+
+bool ss_recordings_of(const struct ss_run *run, struct ss_arena *arena, struct ss_recordings *out)
+{
+	*out = (struct ss_recordings){ run, 1 };
+	if (run->nhosts < 2 || run->nhosts > MOST_FILES)
+		return true;
+	struct told *v = calloc(run->nhosts, sizeof(*v));
+	bool known = v;
+	for (size_t i = 0; known && i < run->nhosts; i++) {
+		v[i] = (struct told){ &run->hosts[i], recorded_of(&run->hosts[i]) };
+		known = v[i].when.begin_ns;
+	}
+	bool ok = v && (!known || split(run, v, arena, out));
+	free(v);
+	return ok;
 }

@@ -1,18 +1,28 @@
 /*
- * recorded.h - when a profile was recorded, and of which programs: do runs of different names belong to one recording of one job?
+ * recorded.h - when a profile was recorded, and of which programs. By that alone: do runs of different names belong to one
+ * recording of one job, and are the files of one directory hosts of one run? store/processes.h is for traces that do not tell,
+ * and whose names do.
  */
 #ifndef SS_REQUEST_RECORDED_H
 #define SS_REQUEST_RECORDED_H
 
 #include "store/session.h"
 
-/* Times since the Unix epoch, as the profile's plane "Task Environment" tells them. False: it does not, or is no XSpace. */
-bool ss_recorded_at(const struct ss_host_file *f, int64_t *begin_ns, int64_t *end_ns);
-
 /*
  * ss_session_run with the recordings themselves as evidence. Runs belong together if the recordings of their first hosts overlap in
  * time, or share a program whose name has a fingerprint; also if one of them does not tell its time.
  */
 const struct ss_run *ss_recorded_run(const struct ss_store *s, const struct ss_run *run, struct ss_arena *arena);
+
+struct ss_recordings {
+	const struct ss_run *v;	/* the run itself, or its recordings in the order of time, in the arena */
+	size_t n;
+};
+
+/*
+ * Files whose recordings overlap in time belong together; others are recordings of one process, one after the other. The run
+ * stays whole where a file does not say when it was recorded. False: no memory.
+ */
+bool ss_recordings_of(const struct ss_run *run, struct ss_arena *arena, struct ss_recordings *out);
 
 #endif

@@ -39,14 +39,6 @@ const struct ss_run *ss_store_run(const struct ss_store *s, struct ss_str name)
 	return lo < s->nruns && ss_str_eq(s->runs[lo].name, name) ? &s->runs[lo] : NULL;
 }
 
-const struct ss_host_file *ss_run_host(const struct ss_run *run, struct ss_str name)
-{
-	for (size_t i = 0; i < run->nhosts; i++)
-		if (ss_str_eq(run->hosts[i].name, name))
-			return &run->hosts[i];
-	return NULL;
-}
-
 static bool same_kind(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;

@@ -98,7 +98,6 @@ bool ss_store_reads(struct ss_str path);
 
 /* NULL if there is none. */
 const struct ss_run *ss_store_run(const struct ss_store *s, struct ss_str name);
-const struct ss_host_file *ss_run_host(const struct ss_run *run, struct ss_str name);
 /* Is there anything that a tool could read? */
 static inline bool ss_run_holds(const struct ss_run *run)
 {

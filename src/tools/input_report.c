@@ -240,11 +240,19 @@ const struct ss_steps *ss_request_steps(const struct ss_request *q, bool whole_o
 	return !inferred || ss_steps_are_sure(inferred) ? inferred : marked;
 }
 
+static bool is_of_kineto(const struct ss_request *q)
+{
+	for (uint32_t i = 0; i < q->model->nhosts; i++)
+		if (!ss_host_is_described(q->model->hosts[i]) && ss_host_is_kineto(q->model->hosts[i]))
+			return true;
+	return false;
+}
+
 bool ss_input_report_make(struct ss_input_report *r, const struct ss_request *q, struct ss_err *err)
 {
 	double transfer_ratio = 0;
 	*r = (struct ss_input_report){ .env = ss_model_env(q->model, err), .as_xprof = q->as_xprof };
-	r->kineto = ss_request_of_kineto(q);
+	r->kineto = is_of_kineto(q);
 	r->ops = r->env ? ss_model_ops(q->model, err) : NULL;
 	r->steps = r->ops ? ss_request_steps(q, true, err) : NULL;
 	if (!r->steps)
@@ -307,18 +315,10 @@ static bool add_errors(const struct ss_input_report *r, struct ss_table *t)
 	return true;
 }
 
-bool ss_request_of_kineto(const struct ss_request *q)
-{
-	for (uint32_t i = 0; i < q->model->nhosts; i++)
-		if (!ss_host_is_described(q->model->hosts[i]) && ss_host_is_kineto(q->model->hosts[i]))
-			return true;
-	return false;
-}
-
 /* What marks steps, in the words of what was profiled. */
 static const char *marker(const struct ss_request *q)
 {
-	return ss_request_of_kineto(q) ? "step() of a torch.profiler with a schedule does"
+	return is_of_kineto(q) ? "step() of a torch.profiler with a schedule does"
 				       : "Keras and JAX's StepTraceAnnotation do";
 }
 

@@ -32,7 +32,7 @@ struct ss_input_report {
 	/* Means over steps, ms: cores that had work, and the busier of both kinds. */
 	double tc_active_ms, sc_active_ms, active_step_ms;
 	double sc_step_ms, sc_idle_ms, sc_compute_ms;
-	bool kineto; /* ss_request_of_kineto */
+	bool kineto; /* torch.profiler wrote what is asked: words are PyTorch's */
 	bool sparse_in_steps; /* SparseCores ran something, and so are in every step */
 };
 
@@ -46,8 +46,6 @@ const struct ss_steps *ss_request_steps(const struct ss_request *q, bool whole_o
 bool ss_input_report_make(struct ss_input_report *r, const struct ss_request *q, struct ss_err *err);
 /* Append the table "steps". */
 bool ss_input_steps_table(const struct ss_input_report *r, struct ss_result *out);
-/* Did torch.profiler write what is asked? Then words are PyTorch's. */
-bool ss_request_of_kineto(const struct ss_request *q);
 /*
  * Append the table "diagnostics": what the steps tell, and with `profile` also what the profiles
  * themselves said.

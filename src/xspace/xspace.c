@@ -419,13 +419,6 @@ static bool open_common(struct ss_xspace *x, const char *name, struct ss_err *er
 	return ok;
 }
 
-bool ss_xspace_open(struct ss_xspace *x, const char *path, struct ss_err *err)
-{
-	struct ss_file f;
-	*x = (struct ss_xspace){ 0 };
-	return ss_file_open(&f, path, err) && ss_xspace_open_file(x, &f, path, err);
-}
-
 bool ss_xspace_open_file(struct ss_xspace *x, struct ss_file *f, const char *path, struct ss_err *err)
 {
 	return ss_xspace_open_made(x, f, NULL, path, err);

@@ -93,10 +93,9 @@ struct ss_xspace {
 };
 
 /*
- * Map and index the file. SS_EFORMAT if nothing of it is an XSpace, or if it is empty.
+ * Index the file, which is the XSpace's from now on, whatever comes of it. SS_EFORMAT if nothing of it is an XSpace, or if it is
+ * empty.
  */
-bool ss_xspace_open(struct ss_xspace *x, const char *path, struct ss_err *err);
-/* The same of a file that is open: it is the XSpace's from now on, whatever comes of it. */
 bool ss_xspace_open_file(struct ss_xspace *x, struct ss_file *f, const char *path, struct ss_err *err);
 /* The same over bytes that stay with the caller. */
 bool ss_xspace_open_bytes(struct ss_xspace *x, struct ss_str bytes, const char *name, struct ss_err *err);

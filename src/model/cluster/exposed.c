@@ -405,7 +405,18 @@ static uint32_t next_pieces(struct ss_cluster *c, uint32_t from, struct piece *p
 	return from;
 }
 
-struct ss_exposed *ss_exposed_of(struct ss_cluster *c, struct ss_err *err)
+static void free_exposed(struct ss_exposed *x)
+{
+	if (!x)
+		return;
+	ss_vec_free(&x->rows);
+	free(x->first);
+	free(x->ops);
+	free(x);
+}
+
+/* Who asks holds the cluster's lock. */
+static struct ss_exposed *divide_cluster(struct ss_cluster *c, struct ss_err *err)
 {
 	struct ss_exposed *x = calloc(1, sizeof(*x));
 	struct piece pieces[PIECES];
@@ -427,18 +438,8 @@ struct ss_exposed *ss_exposed_of(struct ss_cluster *c, struct ss_err *err)
 		x->first[c->devices.n] = (uint32_t)x->rows.n;
 	if (ok)
 		return x;
-	ss_exposed_free(x);
+	free_exposed(x);
 	return NULL;
-}
-
-void ss_exposed_free(struct ss_exposed *x)
-{
-	if (!x)
-		return;
-	ss_vec_free(&x->rows);
-	free(x->first);
-	free(x->ops);
-	free(x);
 }
 
 /* ---- as a part of the model ---- */
@@ -449,14 +450,14 @@ static void *build(void *owner, struct ss_err *err)
 	if (!c)
 		return NULL;
 	ss_cluster_lock(c);
-	struct ss_exposed *x = ss_exposed_of(c, err);
+	struct ss_exposed *x = divide_cluster(c, err);
 	ss_cluster_unlock(c);
 	return x;
 }
 
 static void release(void *data)
 {
-	ss_exposed_free(data);
+	free_exposed(data);
 }
 
 const struct ss_exposed *ss_model_exposed(struct ss_model *m, struct ss_err *err)

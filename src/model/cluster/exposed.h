@@ -48,9 +48,6 @@ struct ss_exposed {
 
 /* NULL on failure. */
 const struct ss_exposed *ss_model_exposed(struct ss_model *m, struct ss_err *err);
-/* The same of a cluster, for who holds its lock; the caller frees it. */
-struct ss_exposed *ss_exposed_of(struct ss_cluster *c, struct ss_err *err);
-void ss_exposed_free(struct ss_exposed *x);
 /* What the device itself needed for the step: all but exposed communication. */
 static inline int64_t ss_device_step_own_ps(const struct ss_device_step *r)
 {

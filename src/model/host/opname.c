@@ -205,11 +205,6 @@ bool ss_hlo_may_have_inner_ops(struct ss_str category)
 	return one_of(category, list, SS_COUNT(list));
 }
 
-bool ss_hlo_is_fusion(struct ss_str category)
-{
-	return ss_str_ends(category, SS_STR(" fusion"));
-}
-
 bool ss_hlo_is_infeed_or_outfeed(struct ss_str category)
 {
 	return ss_str_contains(category, SS_STR("infeed")) || ss_str_contains(category, SS_STR("outfeed"));

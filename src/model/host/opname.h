@@ -73,7 +73,6 @@ bool ss_op_is_gradient(struct ss_str name, struct ss_str type);
 
 /* HLO categories. */
 bool ss_hlo_may_have_inner_ops(struct ss_str category);	/* its time is the time of the ops inside */
-bool ss_hlo_is_fusion(struct ss_str category);
 bool ss_hlo_is_infeed_or_outfeed(struct ss_str category);
 bool ss_hlo_is_off_duty(struct ss_str category);	/* the core waits for somebody else */
 

@@ -233,7 +233,7 @@ static bool collect_runtime(struct ss_megascale *m, const struct ss_host *h)
 	return ok;
 }
 
-bool ss_ms_collect(struct ss_megascale *m, const struct ss_host *h)
+static bool collect(struct ss_megascale *m, const struct ss_host *h)
 {
 	for (uint32_t i = 0; i < h->nplanes; i++)
 		if (h->planes[i].kind == SS_PLANE_TENSOR_CORE && !add_tpu(m, &h->planes[i]))
@@ -376,7 +376,7 @@ static bool ms_hide_tiny(struct ss_megascale *m)
 bool ss_megascale_read(struct ss_megascale *m, const struct ss_host *h, bool group_tiny, struct ss_err *err)
 {
 	*m = (struct ss_megascale){ 0 };
-	bool ok = ss_ms_collect(m, h) && ms_assign_runs(m) && (!group_tiny || ms_hide_tiny(m)) && ss_ms_add_flows(m) &&
+	bool ok = collect(m, h) && ms_assign_runs(m) && (!group_tiny || ms_hide_tiny(m)) && ss_ms_add_flows(m) &&
 		  ss_ms_count(m);
 	return ok || ss_fail_mem(err);
 }

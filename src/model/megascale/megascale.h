@@ -87,7 +87,6 @@ void ss_megascale_release(struct ss_megascale *m);
 struct ss_str ss_ms_name(const struct ss_megascale *m, const struct ss_ms_track *t, const struct ss_ms_event *e);
 
 /* The parts of ss_megascale_read, in their order. False when memory is out. */
-bool ss_ms_collect(struct ss_megascale *m, const struct ss_host *h);
 bool ss_ms_add_flows(struct ss_megascale *m);
 bool ss_ms_count(struct ss_megascale *m);
 
