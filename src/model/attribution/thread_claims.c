@@ -519,7 +519,7 @@ static bool begin_walk(struct walk *w, struct ss_attr_build *b, const struct ss_
 	*w = (struct walk){ .b = b, .line = l, .starter = l == b->starter, .now_ps = INT64_MIN, .passed.h = b->h };
 	w->data_thread = ss_str_starts(l->name, SS_STR("tf_data_")) && !w->starter;
 	return order_events(&w->order, l) && (!b->kinds.any_compile || find_compiled(w, &w->order)) &&
-	       ss_vec_reserve(&w->made, BATCH + 1);
+	       ss_vec_reserve(&w->made, w->order.n < BATCH ? w->order.n : BATCH + 1);
 }
 
 /* The same claims once more. */
