@@ -15,7 +15,7 @@ bool ss_device_walk_begin(struct ss_device_walk *out, const struct ss_plane *p, 
 	};
 	if (!l->ev.sorted)
 		out->order = ss_events_outer_first(&l->ev, &out->n);
-	return (l->ev.sorted || out->order) && ss_vec_reserve(&out->made, BATCH + 1);
+	return (l->ev.sorted || out->order) && ss_vec_reserve(&out->made, out->n < BATCH ? out->n : BATCH + 1);
 }
 
 static uint32_t event_at(const struct ss_device_walk *s, size_t at)
