@@ -1,4 +1,4 @@
-"""What tools of many hosts and the export to HTML hold of each event: peaks of profiles of two sizes, less each other.
+"""What tools of many hosts and the export to HTML hold of each event, and the overview of each thread: peaks of profiles of two sizes, less each other.
 
 The program as it is released, on one processor: how many threads come to have pieces of the heap of their own is chance. So is how
 pages of the file are read ahead, some MB of it; the limits leave a third, and the least of three tries counts.
@@ -10,6 +10,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import xspace
+
 ROOT = os.path.dirname(os.path.dirname(HERE))
 FEW, MANY = 200_000, 1_200_000
 
@@ -20,6 +23,7 @@ LIMITS = {
     'what_if': 94,
     'html': 150,
 }
+LINE_LIMIT = 2500
 
 
 def make(top, generator, events):
@@ -54,6 +58,22 @@ def each_event(binary, what, paths, top):
     return bytes_each
 
 
+def lines(top, n, plane):
+    """A profile of n threads or streams with an event each, 29 bytes a line."""
+    path = os.path.join(top, f'lines{n}.xplane.pb')
+    with open(path, 'wb') as f:
+        f.write(xspace.serialize([[1, 2, [[2, 2, plane], [4, 2, [[1, 0, 1], [2, 2, [[1, 0, 1], [2, 2, b'k']]]]],
+                                          *[[3, 2, [[1, 0, i + 1], [2, 2, b's%d' % i], [3, 0, 1000], [4, 2, [[1, 0, 1], [2, 0, i * 1000], [3, 0, 800]]]]]
+                                            for i in range(n)]]]]))
+    return path
+
+
+def each_line(binary, plane, top):
+    """Bytes for each line more, or less where this process is larger. Had each room for a batch of claims, it were 4,000 at least."""
+    few, many = (min(peak(binary, 'overview_page', lines(top, n, plane), top) for _ in range(3)) for n in (2_000, 22_000))
+    return (many - few) / 20_000
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument('--bin', default=os.path.join(ROOT, 'build/stepscope'))
@@ -72,6 +92,12 @@ def main():
                 print(f'{what}: {bytes_each} bytes for each event, {limit} at most')
             elif os.environ.get('VERBOSE'):
                 print(f'{what}: {bytes_each:.0f} bytes for each event')
+        for plane in (b'/host:CPU', b'/device:GPU:0'):
+            bytes_each = each_line(os.path.abspath(args.bin), plane, top)
+            good = bytes_each <= LINE_LIMIT
+            passed, failed = passed + good, failed + (not good)
+            if not good or os.environ.get('VERBOSE'):
+                print(f'{plane.decode()}: {bytes_each:.0f} bytes for each line, {LINE_LIMIT} at most')
     print(f'{passed} passed, {failed} failed')
     return failed > 0
 
