@@ -3,7 +3,6 @@
 
 #include "parts.h"
 
-#include "location/tree.h"
 #include "model/cluster/aligned.h"
 #include "request/recorded.h"
 #include "request/request.h"
@@ -75,12 +74,11 @@ static bool open_parts(struct cli_profile *p, const char *path, struct ss_err *e
 
 void cli_location_close(struct ss_location *p)
 {
-	if (p->named && p->tree && !p->shared) {
-		struct ss_tree_cost c = ss_tree_cost(p->tree);
-		cli_tell("'%s': %zu file%s fetched, %zu from the cache: %.2f MiB in %u request%s", p->named,
-			c.nfetched, c.nfetched == 1 ? "" : "s", c.nkept, (double)c.fetched_bytes / (1 << 20), c.requests,
-			c.requests == 1 ? "" : "s");
-	}
+	struct ss_arena a = { 0 };
+	struct ss_str total = ss_location_total(p, &a);
+	if (total.n)
+		cli_say(NULL, total);
+	ss_arena_release(&a);
 	ss_location_close(p);
 }
 

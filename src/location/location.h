@@ -72,6 +72,8 @@ static inline bool ss_location_is_made(const struct ss_location *p)
 struct ss_str ss_location_cost(const struct ss_location *p, struct ss_arena *arena);
 /* Of a bucket that another process lists: it is listed anew soon, if the last list is old enough. */
 void ss_location_refresh(const struct ss_location *p);
+/* What it has cost altogether, where files are fetched when they are read; else "", p NULL where memory is out. */
+struct ss_str ss_location_total(const struct ss_location *p, struct ss_arena *arena);
 /* All runs there, as ss_store_scan finds them, and among what was passed over the notes. */
 bool ss_location_scan(const struct ss_location *p, struct ss_store *s, struct ss_err *err);
 

@@ -307,6 +307,7 @@ def reading(c, s):
     c.check('nothing else is fetched', not any('model.bin' in k or 'other' in k for _, k, *_ in s.seen), s.seen)
     got = c.case('again', ['tool', 'overview_page', url + '/', '--format', 'json'], 0, r'0 files fetched, 3 from the cache: 0\.00 MiB in 1 request\n')
     c.check('from the cache it is the same', json.loads(got)['tables'] == want)
+    c.case('as XProf is asked', ['xprof', 'get_overview', url], 0, r'4 objects, 3 of them may be read \(1 request\).*0 files fetched, 3 from the cache: 0\.00 MiB in 1 request\n')
     c.case('one host of it', ['tool', 'overview_page', url, '--host', 'host1'], 0, '0 files fetched, 1 from the cache')
     c.case('the run itself', ['summary', f'{url}/{RUN}'], 0, '3 objects, 3 of them')
     c.check('it keeps its name', c.run('runs', f'{url}/{RUN}').stdout.startswith(b'run '), '')

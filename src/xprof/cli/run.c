@@ -154,6 +154,9 @@ static void close_all(struct xcli *x)
 		ss_host_close(&x->hosts[i]);
 	free(x->hosts);
 	ss_store_free(&x->store);
+	struct ss_str total = ss_location_total(&x->place, &x->arena);
+	if (total.n)
+		fprintf(stderr, "stepscope: " SS_FMT "\n", SS_ARG(total));
 	ss_location_close(&x->place);
 }
 
