@@ -323,8 +323,8 @@ struct ss_str ss_location_total(const struct ss_location *p, struct ss_arena *ar
 	if (!p->named || !p->tree || p->shared)
 		return SS_STR("");
 	struct ss_tree_cost c = ss_tree_cost(p->tree);
-	return ss_arena_printf(arena, "'%s': %zu file%s fetched, %zu from the cache: %.2f MiB in %u request%s", p->named, c.nfetched,
-			       c.nfetched == 1 ? "" : "s", c.nkept, (double)c.fetched_bytes / (1 << 20), c.requests,
+	return ss_arena_printf(arena, "'%s': %zu file%s fetched, %zu from the cache: %.2f MiB in %u request%s", p->named,
+			       c.nfetched, c.nfetched == 1 ? "" : "s", c.nkept, (double)c.fetched_bytes / (1 << 20), c.requests,
 			       c.requests == 1 ? "" : "s");
 }
 

@@ -17,10 +17,10 @@ class Live:
 
     all = []
 
-    def __init__(self, c, url, **env):
+    def __init__(self, c, url, *args, **env):
         self.c, self.text = c, b''
         Live.all.append(self)
-        self.p = subprocess.Popen([c.binary, 'serve', '--port', '0', '--logdir', url], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        self.p = subprocess.Popen([c.binary, 'serve', '--port', '0', '--logdir', url, *args], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                   env={**c.env, **c.keys, 'STEPSCOPE_REFRESH_S': '1', 'STEPSCOPE_FETCH_WAIT_S': '60', **env})
         for line in self.p.stderr:
             self.text += line
@@ -197,6 +197,28 @@ def check(c, bucket, url):
             live.p.kill()
 
 
+def limited(c, bucket, url):
+    """Beyond the limit of the cache (64 MiB at least are held) what came first goes, and comes again when it is opened."""
+    size = 30 << 20
+    names = [f'large/h{i}.xplane.pb' for i in range(3)]
+    for i, name in enumerate(names):     # field 15, which no reader knows: 30 MiB of zeros
+        bucket.put(name, bucket.files[f'run/host{i}.xplane.pb'] + b'\x7a' + bytes([size & 127 | 128, size >> 7 & 127 | 128, size >> 14 & 127 | 128, size >> 21]) + b'\0' * size)
+    cache = os.path.join(c.scratch, 'limited')
+    live = Live(c, url, '--memory-mb', '1', STEPSCOPE_CACHE_MB='1', STEPSCOPE_CACHE=cache)
+    before = len(bucket.fetched())
+    for i in range(3):
+        status, text = live.get(OVERVIEW.format(run='large', host=f'h{i}'))
+        c.check(f'large file {i}', status == 200, (status, text[:300]))
+    c.check('large files come once', len(bucket.fetched()) - before == 3 * 4, bucket.fetched()[before:])     # ranges of 8 MiB
+    whole = [p for d, _, found in os.walk(cache) for p in (os.path.join(d, n) for n in found) if os.stat(p).st_blocks * 512 >= size]
+    c.check('the first is held no more', sorted(map(os.path.basename, whole)) == ['h1.xplane.pb', 'h2.xplane.pb'], whole)
+    status, text = live.get('/api/tool/hlo_stats?run=large&host=h0')
+    c.check('it comes again', status == 200 and len(bucket.fetched()) - before == 4 * 4, (status, text[:300], bucket.fetched()[before:]))
+    live.end()
+    for name in names:
+        bucket.drop(name)
+
+
 def all_of(c, bucket, url):
     live = Live(c, url)
     c.check('it starts without fetching', not bucket.fetched(), bucket.fetched())
@@ -210,6 +232,7 @@ def all_of(c, bucket, url):
     c.check('with the server its helper ends', len(helpers) == 1 and all(map(is_gone, helpers)), helpers)
     c.check('nothing is left open', not left_open(c), left_open(c))
     slow(c, bucket, url)
+    limited(c, bucket, url)
 
     live = Live(c, url)
     live.get(OVERVIEW.format(run='run', host='host1'))
