@@ -44,3 +44,52 @@ test("when the program is gone the page says so, and goes on when it is back", s
 		await p.close();
 	}
 });
+
+test("a file that is being fetched is told, and asked for until it is there", skip, async () => {
+	const { run } = await h.runWith("framework_op_stats", (x) => x.tables[0]?.nrows > 0);
+	const p = await h.browser.newPage();
+	const text = `'s3://b/l/${run}/vm.xplane.pb' (812.4 MiB) is being fetched: ask again in a moment`;
+	let fetched = false;
+	try {
+		await p.route("**/api/tool/framework_op_stats*", (r) =>
+			fetched
+				? r.continue()
+				: r.fulfill({ status: 503, contentType: "application/json", body: JSON.stringify({ error: { status: 503, text, fetching: true } }) }),
+		);
+		await p.goto(`${h.server.base}?run=${encodeURIComponent(run)}&tool=framework_op_stats`);
+		await p.waitForSelector(`.gone:has-text("is being fetched")`, { timeout: 60_000 });
+		assert.equal(await p.locator(".note-error").count(), 0);
+		fetched = true;
+		await p.waitForSelector(".gone", { state: "detached", timeout: 60_000 });
+		await settled(p);
+		await p.waitForSelector("[role=grid], table", { timeout: 60_000 });
+	} finally {
+		await p.close();
+	}
+});
+
+test("the list of runs in a bucket fetches none of them", skip, async () => {
+	const p = await h.browser.newPage();
+	const asked = [];
+	try {
+		await p.route("**/api/runs*", async (route) => {
+			const answer = await (await route.fetch()).json();
+			const bucket = { objects: 12, files: 8, requests: 3, lists: 2, fetched_files: 1, cached_files: 0, fetched_bytes: 2_500_000 };
+			const skipped = [{ path: answer.logdir, why: "is shown as it was: the credentials have expired" }];
+			await route.fulfill({ json: { ...answer, bucket, skipped } });
+		});
+		p.on("request", (r) => r.url().includes("/api/run?") && asked.push(r.url()));
+		await p.goto(h.server.base);
+		await p.waitForSelector("[data-bucket]", { timeout: 60_000 });
+		assert.match(await p.locator("[data-bucket]").textContent(), /^12\sobjects.*3 requests, 2\.38\sMiB fetched/);
+		assert.match(await p.locator(".note-error").textContent(), /is shown as it was: the credentials have expired/);
+		const measure = p.locator(".runs-table button", { hasText: "measure" });
+		assert.equal(await measure.count(), await p.locator(".runs-table tbody tr").count());
+		assert.deepEqual(asked, []);
+		await measure.first().click();
+		await p.waitForSelector(".runs-table [data-step], .runs-table .muted:has-text('no steps'), .runs-table .run-bad", { timeout: 60_000 });
+		assert.equal(asked.length, 1);
+	} finally {
+		await p.close();
+	}
+});
