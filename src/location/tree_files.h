@@ -14,6 +14,8 @@
 #include "location/tree.h"
 #include "rpc/download.h"
 
+#include <sys/types.h>
+
 #define SS_TREE_HEAD ((uint64_t)16 << 10)
 #define SS_TREE_BEGIN ((uint64_t)1 << 20)
 #define SS_TREE_IDLE 4		/* connections that are kept: as many files are fetched at once */
