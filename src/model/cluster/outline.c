@@ -407,7 +407,8 @@ static bool read_outline(struct ss_skeleton *s, struct ss_str ops, struct ss_str
 	get_ops(&texts, s, get_head(&r, s));
 	get_events(&r, s);
 	size_t n = (size_t)get(&r);
-	r.no_memory |= texts.no_memory || !ss_vec_reserve(&s->devices, n + 1);
+	/* Where memory was out, what follows was not read from its beginning. */
+	r.no_memory = r.no_memory || texts.no_memory || !ss_vec_reserve(&s->devices, n + 1);
 	for (size_t i = 0; i < n && !r.no_memory; i++) {
 		struct ss_skel_device d = { .ordinal = (int32_t)get_near(&r, 0) };
 		d.global = get_near(&r, 0);
