@@ -290,11 +290,11 @@ static struct ss_str get_str(struct in *r)
 	return s;
 }
 
-/* As many elements as follow; none where memory is out. */
+/* As many elements as follow; none where memory is out, or was before: the number is then none. */
 #define GET_ROOM(r, vec, count)                                                   \
 	do {                                                                      \
 		(vec)->n = (size_t)(count);                                       \
-		(r)->no_memory |= !ss_vec_reserve((vec), (vec)->n + 1);           \
+		(r)->no_memory = (r)->no_memory || !ss_vec_reserve((vec), (vec)->n + 1); \
 		(vec)->n = (r)->no_memory ? 0 : (vec)->n;                         \
 	} while (0)
 
