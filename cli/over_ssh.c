@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #define SCHEME "ssh://"
-#define LEAST_PORT 20000	/* of the ports from which one is taken there */
-#define PORTS 40000
+#define LEAST_PORT 20000	/* of the ports from which one is taken there: connections go out from those above 32767 */
+#define PORTS 12768
 
 /* Commands that read profiles and write to stdout. */
 static const char *const commands[] = { "summary", "tool", "tools", "runs", "sql", "export", "diff", "gate", "doctor", "mcp",
