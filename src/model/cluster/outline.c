@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* Of all that are kept; of many hosts, half of their skeletons' bytes. */
-#define MOST_BYTES ((uint64_t)48 << 20)
+#define MOST_BYTES ((uint64_t)24 << 20)
 
 enum { COMPUTING, COPYING, OTHERS };
 

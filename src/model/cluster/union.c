@@ -14,6 +14,7 @@ struct uniting {
 	struct ss_strmap op_texts, keys, likes, group_texts;
 	struct ss_buf text;
 	struct ss_arena scratch;
+	uint32_t at_a_time;	/* outlines that are open */
 	struct ss_str ops_of;	/* texts of the operations of the part before, and their numbers */
 	uint32_t *ops;
 };
@@ -186,8 +187,10 @@ static bool add_part(struct uniting *u, uint32_t i, const struct ss_outline *fro
 
 /* ---- outlines, side by side ---- */
 
-#define OPENED 256			 /* at a time, at most: starting threads takes as long as opening a few */
-#define OPENED_BYTES ((size_t)2 << 20) /* the same, of packed skeletons */
+/* Open at a time: starting threads takes as long as opening a few. How large they are is known when some were open. */
+#define FIRST_OPENED 8
+#define MOST_OPENED 256
+#define OPENED_BYTES ((size_t)16 << 20)
 
 struct opened {
 	struct ss_cluster *c;
@@ -201,23 +204,36 @@ static bool open_outline(void *arg, size_t i, struct ss_err *err)
 	return ss_outline_open(v->c->outlines, v->part->number, v->part->packed, &v->outline, err);
 }
 
+static size_t bytes_of(const struct ss_skeleton *s)
+{
+	size_t bytes = s->events.n * sizeof(*s->events.v) + s->ops.n * sizeof(*s->ops.v);
+	for (size_t i = 0; i < s->devices.n; i++) {
+		const struct ss_skel_device *d = &s->devices.v[i];
+		bytes += d->spans.n * sizeof(*d->spans.v) + d->comms.n * sizeof(*d->comms.v) + d->steps.n * sizeof(*d->steps.v);
+	}
+	return bytes;
+}
+
 /* Adds the next parts; *at: behind them. */
 static bool add_parts(struct uniting *u, uint32_t *at, struct ss_err *err)
 {
-	struct opened *v = calloc(OPENED, sizeof(*v));
-	uint32_t n = 0, from = *at;
+	uint32_t n = u->c->nparts - *at, from = *at;
+	n = n < u->at_a_time ? n : u->at_a_time;
+	struct opened *v = calloc(n, sizeof(*v));
+	size_t largest = OPENED_BYTES / MOST_OPENED;
 	if (!v)
 		return ss_fail_mem(err);
-	for (size_t bytes = 0; n < OPENED && from + n < u->c->nparts && (n < 2 || bytes < OPENED_BYTES); n++) {
-		v[n] = (struct opened){ .c = u->c, .part = &u->c->parts[from + n] };
-		bytes += v[n].part->packed.n;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = (struct opened){ .c = u->c, .part = &u->c->parts[from + i] };
 	bool ok = ss_parallel(n, 0, open_outline, v, err);
 	for (uint32_t i = 0; i < n; i++) {
+		size_t bytes = bytes_of(&v[i].outline.s);
+		largest = bytes > largest ? bytes : largest;
 		ok = ok && add_part(u, from + i, &v[i].outline, err);
 		ss_outline_close(&v[i].outline);
 	}
 	free(v);
+	u->at_a_time = OPENED_BYTES / largest > 2 ? (uint32_t)(OPENED_BYTES / largest) : 2;
 	*at += n;
 	return ok;
 }
@@ -304,7 +320,7 @@ static bool find_stride(struct ss_cluster *c)
 
 bool ss_cluster_unite(struct ss_cluster *c, struct ss_err *err)
 {
-	struct uniting u = { .c = c };
+	struct uniting u = { .c = c, .at_a_time = FIRST_OPENED };
 	bool ok = put_in_order(&u, err);
 	for (uint32_t i = 0; ok && i < c->nparts;) {
 		bool first = !i;
