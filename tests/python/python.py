@@ -207,8 +207,8 @@ def peers():
     with tempfile.TemporaryDirectory() as scratch:
         broken = profiles.broken_names(scratch)
         files(broken, duckdb, polars, pyarrow)
-        with stepscope.open(broken) as p:
-            t = p.events()
+        with stepscope.open(broken) as odd:
+            t = odd.events()
             check('names that are not UTF-8', t.to_pyarrow().validate(full=True) is None and any('\ufffd' in n for n in t['name']))
     for profile in ('gpu_mi300_gemm', 'jax_mlp_train', 'tf_inputbound_steps', 'synth_gpu1', 'synth_gpu_costs', 'synth_tpu_sparsecore', 'synth_megascale', 'synth_tpu_nosteps'):
         xprof(profile, pyarrow)
