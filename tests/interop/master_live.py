@@ -40,6 +40,8 @@ SESSIONS = {
                             'tf_data_bottleneck_analysis': TF + 'tf_data_bottleneck_analysis.json'},
     '2018_01_01_00_00_00': {'op_profile': DEMO + 'op_profile.json', 'memory_viewer': DEMO + 'memory_viewer.json'},
 }
+# Answers with the name of their host: that of a file is in the file's name, of a server its address is known.
+HOSTS = {'trace_viewer@': 't1v-n-9eb622fc-w-0', 'memory_viewer': 'profile_demo'}
 # What our tool is called, where its name is another.
 OURS = {'tensorflow_stats': 'framework_op_stats', 'trace_viewer@': 'plane_stats'}
 
@@ -131,8 +133,8 @@ def same_as_files():
                 ours = OURS.get(tool, tool)
                 got, said = tables(ours, f'{m.at}/{session}')
                 want, _ = tables(ours, os.path.join(LEGACY, name))
-                if tool == 'trace_viewer@':     # a file is named after its host, of a server its address is known
-                    got = json.loads(json.dumps(got).replace('127.0.0.1', 't1v-n-9eb622fc-w-0'))
+                if tool in HOSTS:
+                    got = json.loads(json.dumps(got).replace('127.0.0.1', HOSTS[tool]))
                 check(f'{tool} of {session}', isinstance(want, list) and got == want, str(got)[:300], str(want)[:300])
         check('every event is asked for', {str(p) for _, t, p in m.asked if t == 'trace_viewer@'} == {"{'resolution': '0'}"}, m.asked[:3])
         done = run('runs', m.at)
