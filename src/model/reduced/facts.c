@@ -20,6 +20,13 @@ void *ss_facts_part(struct ss_pack *p, struct ss_host *h, enum ss_host_part part
 	return data;
 }
 
+void *ss_facts_either(struct ss_pack *p, struct ss_host *h, enum ss_host_part part, const void *made, void *own, size_t size)
+{
+	if (p->reading)
+		return ss_facts_part(p, h, part, size);
+	return made ? memcpy(own, made, size) : NULL;
+}
+
 static bool all_kinds(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
 	for (size_t i = 0; i < SS_COUNT(kinds) && !p->bad && !p->no_memory; i++)

@@ -47,8 +47,15 @@ bool ss_facts_open(struct ss_host *h, const struct ss_host_facts *facts, const s
 typedef bool ss_facts_fn(struct ss_pack *p, struct ss_host *h, struct ss_err *err);
 ss_facts_fn ss_facts_ops, ss_facts_steps, ss_facts_time, ss_facts_requests, ss_facts_device, ss_facts_pages;
 
-/* The part, to be filled when reading: zeroed, in the arena. NULL: memory is out. */
+/* The part, to be filled when reading: zeroed, in the arena. NULL: memory is out, or the bytes are damaged, as `p` remembers. */
 void *ss_facts_part(struct ss_pack *p, struct ss_host *h, enum ss_host_part part, size_t size);
+/*
+ * The part either way: when reading as above, when writing a copy in `own` of what was made. NULL: when writing, it could not be
+ * made. Whoever gets NULL answers p->reading.
+ */
+void *ss_facts_either(struct ss_pack *p, struct ss_host *h, enum ss_host_part part, const void *made, void *own, size_t size);
+#define SS_FACTS(p, h, part, made, own) \
+	ss_facts_either((p), (h), (part), (p)->reading ? NULL : (made), (own), sizeof(*(own)))
 
 /* planes.c: an XSpace of the host's planes and their stats, without events. */
 void ss_facts_planes(const struct ss_host *h, struct ss_buf *to);

@@ -7,16 +7,9 @@
 
 static bool duty(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
-	struct ss_duty own, *d = &own;
-	const struct ss_duty *made = p->reading ? NULL : ss_host_duty(h, err);
-	if (!p->reading && !made)
-		return false;
-	if (p->reading)
-		d = ss_facts_part(p, h, SS_HOST_DUTY, sizeof(*d));
-	else
-		own = *made;
+	struct ss_duty own, *d = SS_FACTS(p, h, SS_HOST_DUTY, ss_host_duty(h, err), &own);
 	if (!d)
-		return true;
+		return p->reading;
 	PACK_U(p, d->busy_ps);
 	PACK_U(p, d->idle_ps);
 	PACK_NEAR(p, d->busy_high_confidence_ps, d->busy_ps);
@@ -26,16 +19,9 @@ static bool duty(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 
 static bool barriers(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
-	struct ss_host_barriers own, *b = &own;
-	const struct ss_host_barriers *made = p->reading ? NULL : ss_host_barriers(h, err);
-	if (!p->reading && !made)
-		return false;
-	if (p->reading)
-		b = ss_facts_part(p, h, SS_HOST_BARRIERS, sizeof(*b));
-	else
-		own = *made;
+	struct ss_host_barriers own, *b = SS_FACTS(p, h, SS_HOST_BARRIERS, ss_host_barriers(h, err), &own);
 	if (!b)
-		return true;
+		return p->reading;
 	PACK_ARRAY(p, b->v, b->n, 3);
 	size_t n = b->v ? b->n : 0;
 	PACK_TIMES(p, b->v, n, step);
@@ -63,16 +49,9 @@ static void core(struct ss_pack *p, struct ss_core_transfers *c)
 
 static bool transfers(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
-	struct ss_host_transfers own, *t = &own;
-	const struct ss_host_transfers *made = p->reading ? NULL : ss_host_transfers(h, err);
-	if (!p->reading && !made)
-		return false;
-	if (p->reading)
-		t = ss_facts_part(p, h, SS_HOST_SENT, sizeof(*t));
-	else
-		own = *made;
+	struct ss_host_transfers own, *t = SS_FACTS(p, h, SS_HOST_SENT, ss_host_transfers(h, err), &own);
 	if (!t)
-		return true;
+		return p->reading;
 	PACK_ARRAY(p, t->cores, t->n, 2);
 	for (size_t i = 0; t->cores && i < t->n; i++)
 		core(p, &t->cores[i]);
@@ -81,16 +60,9 @@ static bool transfers(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 
 static bool memory_peak(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
-	struct ss_host_memory_peak own, *m = &own;
-	const struct ss_host_memory_peak *made = p->reading ? NULL : ss_host_memory_peak(h, err);
-	if (!p->reading && !made)
-		return false;
-	if (p->reading)
-		m = ss_facts_part(p, h, SS_HOST_MEMORY_PEAK, sizeof(*m));
-	else
-		own = *made;
+	struct ss_host_memory_peak own, *m = SS_FACTS(p, h, SS_HOST_MEMORY_PEAK, ss_host_memory_peak(h, err), &own);
 	if (!m)
-		return true;
+		return p->reading;
 	PACK_F(p, m->used_frac);
 	PACK_S(p, m->peak.host);
 	PACK_S(p, m->peak.id);

@@ -71,15 +71,9 @@ static void kernels(struct ss_pack *p, struct ss_kernels *k)
 
 bool ss_facts_ops(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
-	struct ss_host_ops own, *o = p->reading ? ss_facts_part(p, h, SS_HOST_OPS, sizeof(*o)) : &own;
-	if (!p->reading) {
-		const struct ss_host_ops *made = ss_host_ops(h, err);
-		if (!made)
-			return false;
-		own = *made;
-	}
+	struct ss_host_ops own, *o = SS_FACTS(p, h, SS_HOST_OPS, ss_host_ops(h, err), &own);
 	if (!o)
-		return true;
+		return p->reading;
 	ops(p, &o->device);
 	ops(p, &o->host);
 	ops(p, &o->resolved);

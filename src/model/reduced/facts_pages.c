@@ -27,16 +27,9 @@ static bool planes(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 
 static bool slices(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
-	struct ss_host_dcn own, *d = &own;
-	const struct ss_host_dcn *made = p->reading ? NULL : ss_host_dcn(h, err);
-	if (!p->reading && !made)
-		return false;
-	if (p->reading)
-		d = ss_facts_part(p, h, SS_HOST_DCN, sizeof(*d));
-	else
-		own = *made;
+	struct ss_host_dcn own, *d = SS_FACTS(p, h, SS_HOST_DCN, ss_host_dcn(h, err), &own);
 	if (!d)
-		return true;
+		return p->reading;
 	PACK_ARRAY(p, d->v, d->n, 13);
 	for (size_t i = 0; d->v && i < d->n; i++) {
 		struct ss_dcn *v = &d->v[i];
@@ -69,16 +62,9 @@ static void rank_calls(struct ss_pack *p, struct ss_torch_rank *r)
 
 static bool rank(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
-	struct ss_torch_rank own, *r = &own;
-	const struct ss_torch_rank *made = p->reading ? NULL : ss_host_torch_rank(h, err);
-	if (!p->reading && !made)
-		return false;
-	if (p->reading)
-		r = ss_facts_part(p, h, SS_HOST_TORCH_RANK, sizeof(*r));
-	else
-		own = *made;
+	struct ss_torch_rank own, *r = SS_FACTS(p, h, SS_HOST_TORCH_RANK, ss_host_torch_rank(h, err), &own);
 	if (!r)
-		return true;
+		return p->reading;
 	PACK_U(p, r->is_torch);
 	if (!r->is_torch)
 		return true;
@@ -167,22 +153,17 @@ static bool too_many(struct ss_host *h, uint64_t n)
 
 static bool input(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
-	struct ss_tfdata own, *t = &own;
+	struct ss_tfdata own;
 	const struct ss_tfdata *made = p->reading ? NULL : ss_host_tfdata(h, err);
-	if (!p->reading && !made)
-		return false;
 	uint64_t left_out = made && made->nstats > ALWAYS_STATS + h->source.file_bytes / BYTES_A_STAT ? made->nstats : 0;
 	PACK_U(p, left_out);
 	if (left_out) {
 		p->no_memory |= p->reading && !too_many(h, left_out);
 		return true;
 	}
-	if (p->reading)
-		t = ss_facts_part(p, h, SS_HOST_TFDATA, sizeof(*t));
-	else
-		own = *made;
+	struct ss_tfdata *t = ss_facts_either(p, h, SS_HOST_TFDATA, made, &own, sizeof(own));
 	if (!t)
-		return true;
+		return p->reading;
 	iterators(p, t);
 	stats(p, t);
 	calls(p, t);

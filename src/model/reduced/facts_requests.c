@@ -100,16 +100,9 @@ static void inference(struct ss_pack *p, struct ss_inference *inf)
 
 static bool batching(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
-	struct ss_batching own, *b = &own;
-	const struct ss_batching *made = p->reading ? NULL : ss_host_batching(h, err);
-	if (!p->reading && !made)
-		return false;
-	if (p->reading)
-		b = ss_facts_part(p, h, SS_HOST_BATCHING, sizeof(*b));
-	else
-		own = *made;
+	struct ss_batching own, *b = SS_FACTS(p, h, SS_HOST_BATCHING, ss_host_batching(h, err), &own);
 	if (!b)
-		return true;
+		return p->reading;
 	PACK_ARRAY(p, b->v, b->n, 7);
 	for (size_t i = 0; b->v && i < b->n; i++) {
 		struct ss_batching_params *c = &b->v[i].params;
@@ -126,17 +119,12 @@ static bool batching(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 
 bool ss_facts_requests(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
-	struct ss_inference own, *inf = &own;
+	struct ss_inference own;
 	if (!trains(p, h, err))
 		return false;
-	const struct ss_inference *made = p->reading ? NULL : ss_host_inference(h, err);
-	if (!p->reading && !made)
-		return false;
-	if (p->reading)
-		inf = ss_facts_part(p, h, SS_HOST_REQUESTS, sizeof(*inf));
-	else
-		own = *made;
-	if (inf)
-		inference(p, inf);
+	struct ss_inference *inf = SS_FACTS(p, h, SS_HOST_REQUESTS, ss_host_inference(h, err), &own);
+	if (!inf)
+		return p->reading;
+	inference(p, inf);
 	return batching(p, h, err);
 }

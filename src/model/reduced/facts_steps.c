@@ -185,17 +185,10 @@ typedef const struct ss_host_steps *host_steps_fn(struct ss_host *h, struct ss_e
 static bool of_host(struct ss_pack *p, struct ss_host *h, enum ss_host_part part, host_steps_fn *make, size_t *n,
 		    struct ss_err *err)
 {
-	struct ss_host_steps own, *s = &own;
-	const struct ss_host_steps *made = p->reading ? NULL : make(h, err);
+	struct ss_host_steps own, *s = SS_FACTS(p, h, part, make(h, err), &own);
 	*n = 0;
-	if (!p->reading && !made)
-		return false;
-	if (p->reading)
-		s = ss_facts_part(p, h, part, sizeof(*s));
-	else
-		own = *made;
 	if (!s)
-		return true;
+		return p->reading;
 	bool ok = steps(p, &s->steps, err);
 	*n = s->steps.n;
 	return ok;

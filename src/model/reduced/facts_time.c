@@ -112,16 +112,9 @@ static void recompiled(struct ss_pack *p, struct ss_recompiled *r)
 
 bool ss_facts_time(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
-	struct ss_time_host own, *t = &own;
-	const struct ss_time_host *made = p->reading ? NULL : ss_host_attribution(h, err);
-	if (!p->reading && !made)
-		return false;
-	if (p->reading)
-		t = ss_facts_part(p, h, SS_HOST_ATTRIBUTION, sizeof(*t));
-	else
-		own = *made;
+	struct ss_time_host own, *t = SS_FACTS(p, h, SS_HOST_ATTRIBUTION, ss_host_attribution(h, err), &own);
 	if (!t)
-		return true;
+		return p->reading;
 	PACK_S(p, t->name);
 	PACK_ENUM(p, t->hardware, SS_HW_TPU + 1);
 	PACK_S(p, t->device_type);
