@@ -26,7 +26,7 @@ enum { R_PICTURE, R_ROW, R_FROM, R_TO, R_POINTS };
 
 static const struct ss_col route_cols[] = {
 	INT("picture", "Picture", NONE, NULL),
-	INT("row", "Row", NONE, "Of the table of edges; of a tree: of the table of nodes, where the edge ends"),
+	INT("row", "Row", NONE, "Row of the edge in its table; in a tree, row of the node where the edge ends"),
 	INT("from", "From", NONE, "Number of the place in its picture, from 0"),
 	INT("to", "To", NONE, "Number of the place in its picture, from 0"),
 	STR("points", "Points", "x and y of each point, in pixels, from the begin to the end"),

@@ -3,9 +3,10 @@
  * kernels of their own: the result goes through memory. With what the program shows of the reason.
  *
  * Only what stands in the program is said: what an operation is, its layouts, who else uses the result. Where
- * nothing of it explains the pair the reason is empty: the compiler's own decisions are not recorded. What a pair's consumer takes,
- * and by which ways: model/program/hlo_flow.h. What fusions and reductions hold inside is fused, and no pair; neither are
- * the halves of one asynchronous operation, and values that nothing computes. How many are left out is said.
+ * nothing of it explains the pair the reason is empty: the compiler's own decisions are not recorded. model/program/hlo_flow.h
+ * finds the values that a consumer takes, and follows them through tuples. Operations inside a fusion or a reduction are fused
+ * already and form no pairs. The two halves of an asynchronous operation, and values that no operation computes, form none
+ * either; notes count them.
  */
 #include "base/safe.h"
 #include "base/vec.h"

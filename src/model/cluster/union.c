@@ -214,7 +214,7 @@ static size_t bytes_of(const struct ss_skeleton *s)
 	return bytes;
 }
 
-/* Adds the next parts; *at: behind them. */
+/* Adds the parts from *at on, as many as may be open at a time, and moves *at behind them. */
 static bool add_parts(struct uniting *u, uint32_t *at, struct ss_err *err)
 {
 	uint32_t n = u->c->nparts - *at, from = *at;
