@@ -1,7 +1,7 @@
 /*
- * aws_finding.h - the search for credentials of AWS, for the files that know one source each:
- * aws_sts.c (roles), aws_sso.c, aws_process.c, aws_machine.c. Each leaves the keys in `a`; that
- * there are none for it is no failure.
+ * aws_finding.h - what the sources of AWS credentials share: aws_sts.c (roles), aws_sso.c,
+ * aws_process.c, aws_machine.c. Each puts the keys that it finds into `a` and succeeds; it also
+ * succeeds where it has none.
  */
 #ifndef SS_LOCATION_AWS_FINDING_H
 #define SS_LOCATION_AWS_FINDING_H
@@ -30,16 +30,16 @@ struct ss_aws_given {
 /* A variable of the environment; "": it is not set, or empty. */
 struct ss_str ss_aws_variable(const char *name);
 /*
- * What was given is what is used, unless it is incomplete or has expired. `from` is "of the role
- * ...".
+ * Use the keys that a source gave. Fails where they are incomplete or have expired. `from` names the
+ * source for messages: "of the role ...".
  */
 bool ss_aws_take(struct ss_aws_finding *f, const struct ss_aws_given *g, struct ss_str from);
 /*
- * Where a service other than S3 is asked: AWS_ENDPOINT_URL_<upper>, AWS_ENDPOINT_URL, the profile's
- * setting, else `usual`. p is NULL after a failure.
+ * The address of a service other than S3: AWS_ENDPOINT_URL_<upper>, else AWS_ENDPOINT_URL, else the
+ * profile's setting, else `usual`. p is NULL after a failure.
  */
 struct ss_str ss_aws_endpoint(struct ss_aws_finding *f, const char *upper, const char *lower, struct ss_str usual);
-/* The word that an answer of AWS in XML has for a refusal, or "". */
+/* The error code in an XML answer of AWS ("AccessDenied"), or "". */
 void ss_aws_code_of(struct ss_str body, char code[SS_AWS_CODE_BYTES]);
 
 struct ss_aws_role {
@@ -48,13 +48,13 @@ struct ss_aws_role {
 	struct ss_str external_id;	/* "": none */
 	struct ss_str duration_s;	/* "": as the role has it */
 };
-/* Credentials of the role, for those in f->a. */
+/* Exchange the credentials in f->a for those of the role (AssumeRole). */
 bool ss_aws_assume_role(struct ss_aws_finding *f, const struct ss_aws_role *role);
-/* The same for a token in a file, which others made. */
+/* Exchange the token in a file for credentials of the role (AssumeRoleWithWebIdentity). */
 bool ss_aws_web_identity(struct ss_aws_finding *f, const struct ss_aws_role *role, struct ss_str token_file);
-/* By the token that 'aws sso login' left, for a profile with a single sign-on. */
+/* For a profile with a single sign-on: exchange the token that 'aws sso login' stored. */
 bool ss_aws_sso(struct ss_aws_finding *f, const char *profile);
-/* What the program of the profile prints. */
+/* Run the program of the profile and read the credentials that it prints. */
 bool ss_aws_process(struct ss_aws_finding *f, const char *profile, struct ss_str command);
 /* The role of a container, and of a machine. */
 bool ss_aws_of_container(struct ss_aws_finding *f);

@@ -1,5 +1,6 @@
 /*
- * fetcher_wire.h - what goes between a server and its fetcher: both are the same program on one machine, so numbers go as they are.
+ * fetcher_wire.h - the messages between a server and its fetcher. Both are one program on one machine, so numbers are sent as they
+ * lie in memory.
  */
 #ifndef SS_LOCATION_FETCHER_WIRE_H
 #define SS_LOCATION_FETCHER_WIRE_H
@@ -15,7 +16,7 @@
 /* A question, and behind it `n` bytes: the path below the tree, "" for a list. */
 struct ss_fetch_question {
 	uint32_t id, n;
-	uint64_t bytes;		/* that are needed of the file */
+	uint64_t bytes;		/* of the file, that the server needs */
 };
 
 /* An answer, and behind it `n` bytes: why it failed, or of a list its notes ("PATH\0WHY\0" each). */
@@ -26,7 +27,7 @@ struct ss_fetch_answer {
 	struct ss_tree_cost cost;
 };
 
-/* In the new process, which it ends. */
+/* The work of the new process. */
 _Noreturn void ss_fetcher_run(struct ss_tree *t, int fd, void (*tell)(struct ss_str text));
 /* All `n` bytes; false: the other side is gone. */
 bool ss_fetch_read(int fd, void *p, size_t n);

@@ -1,6 +1,6 @@
 /*
- * google_finding.h - the search for credentials of Google, for the files that know some of its sources: google_credentials.c and
- * google_federation.c (accounts that are others', and service accounts that act for them).
+ * google_finding.h - what the sources of Google credentials share: google_credentials.c, and google_federation.c (accounts of
+ * other providers, and service accounts that are impersonated).
  */
 #ifndef SS_LOCATION_GOOGLE_FINDING_H
 #define SS_LOCATION_GOOGLE_FINDING_H
@@ -18,13 +18,13 @@ struct ss_google_finding {
 	struct ss_arena *arena;
 	unsigned *requests;
 	struct ss_err *err;
-	const char *scope;	/* what the token is to allow */
+	const char *scope;	/* of the token: what it allows */
 };
 
-/* What a token service gives for `body` becomes the token; `headers`, unless NULL, go with it. */
+/* Send `body`, with `headers` unless NULL, to a token service and use the token that it answers with. */
 bool ss_google_exchange(struct ss_google_finding *f, struct ss_str url, struct ss_str body, const char *const *headers,
 			struct ss_str from);
-/* What a file of credentials, or a part of it, says. `level` counts those around it. */
+/* Get a token as a credentials file, or an object in it, says. `level` is the number of objects around it. */
 bool ss_google_of_json(struct ss_google_finding *f, const struct ss_jnode *n, struct ss_str from, unsigned level);
 /* Can this be sent in a header? */
 bool ss_google_is_token(struct ss_str s);
