@@ -137,8 +137,8 @@ struct ss_str ss_arena_printf(struct ss_arena *a, const char *fmt, ...)
 	va_end(ap);
 	char *p = n < 0 ? NULL : ss_arena_alloc(a, (size_t)n + 1);
 	/*
-	 * What it is made of may stand in a file that is written to: it can be shorter, or longer,
-	 * than it was.
+	 * The arguments may lie in a mapped file that another process writes: the result can be shorter
+	 * or longer than it was.
 	 */
 	int now = p ? vsnprintf(p, (size_t)n + 1, fmt, again) : 0;
 	va_end(again);

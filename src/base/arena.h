@@ -4,8 +4,8 @@
  * A pointer may be stored only in memory that dies no later than its target:
  *	mapped bytes  >  profile arena  >  request arena
  * An arena belongs to one thread at a time. Allocation returns NULL when memory is out, and never
- * otherwise; the arena remembers it. What is made in an arena for one answer (tables, notes, texts)
- * need not be checked piece by piece: who owns the arena asks for no_memory once, at the end.
+ * otherwise; the arena remembers it. Allocations in an arena for one answer (tables, notes, texts)
+ * need not be checked one by one: the owner of the arena checks no_memory once, at the end.
  */
 #ifndef SS_BASE_ARENA_H
 #define SS_BASE_ARENA_H

@@ -1,6 +1,6 @@
 /*
- * below.h - opening what lies below a directory, and nothing else, whoever renames and links there
- * meanwhile.
+ * below.h - opening files below a directory and no others, even if another process renames and links
+ * there meanwhile.
  */
 #ifndef SS_BASE_BELOW_H
 #define SS_BASE_BELOW_H
@@ -8,16 +8,16 @@
 #include "base/str.h"
 
 /*
- * What follows the directory `top` in `path`, "" for itself; p is NULL when the path does not begin
- * so. By their text alone.
+ * The part of `path` that follows the directory `top`; "" for `top` itself; p is NULL if `path` is not
+ * below `top`. Only the texts are compared.
  */
 struct ss_str ss_path_below(struct ss_str top, struct ss_str path);
 
 /*
- * As open(path, flags | O_CLOEXEC), for a path that lies at or below the canonical path `top`,
- * which is a directory or this very file. Links on the way are followed while they stay below; one
- * that leads out, or is swapped for such a one at this moment, is EXDEV. Of `top` itself, where it
- * lies is trusted.
+ * Like open(path, flags | O_CLOEXEC), for a path at or below the canonical path `top`, which is a
+ * directory or this very file. Links on the way are followed while they stay below; a link that leads
+ * out, or is replaced by such a link meanwhile, fails with EXDEV. Of `top` itself, where it lies is
+ * trusted.
  */
 int ss_open_below(const char *top, const char *path, int flags);
 

@@ -81,8 +81,8 @@ void ss_buf_printf(struct ss_buf *b, const char *fmt, ...)
 	char *p = n < 0 ? NULL : ss_buf_room(b, (size_t)n + 1);
 	if (p) {
 		/*
-		 * What it is made of may stand in a file that is written to: its length can be
-		 * another one now.
+		 * The arguments may lie in a mapped file that another process writes: the length can
+		 * differ now.
 		 */
 		int now = vsnprintf(p, (size_t)n + 1, fmt, again);
 		b->n += (size_t)(now < 0 ? 0 : now < n ? now : n);

@@ -18,7 +18,7 @@ struct ss_buf {
 	char *p;
 	size_t n, cap;
 	size_t limit_bytes;	/* 0: none */
-	struct ss_hold *hold;	/* what is written counts there, until ss_buf_free; NULL: nowhere */
+	struct ss_hold *hold;	/* the bytes are counted there until ss_buf_free; NULL: nowhere */
 	size_t held_bytes;
 	bool no_memory, over;
 };
@@ -38,7 +38,7 @@ void ss_buf_utf8(struct ss_buf *b, struct ss_str s);
  */
 void ss_buf_json_str(struct ss_buf *b, struct ss_str s);
 /*
- * Room for `n` more bytes, to be written by the caller, who then tells how many it wrote of them;
+ * Make room for `n` more bytes. The caller writes them and then reports the number of written bytes;
  * NULL after a failure.
  */
 char *ss_buf_room(struct ss_buf *b, size_t n);

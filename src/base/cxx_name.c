@@ -58,7 +58,7 @@ static bool put_open(struct writer *w)
 	return !w->full;
 }
 
-/* What was opened is closed, also behind the mark: put() leaves room for it. */
+/* Open brackets are closed, also after the mark: put() leaves room for them. */
 static void put_close(struct writer *w, bool opened)
 {
 	if (opened && w->n < MOST_BYTES)

@@ -47,7 +47,7 @@ static void rename_path(char *text, size_t size, const struct ss_path_name *n)
 }
 
 /* A child of a process that was changing the names at its fork never gets the lock, and says the paths as they are. */
-static void rename_paths(char *text, size_t size)
+void ss_path_names_apply(char *text, size_t size)
 {
 	if (pthread_rwlock_tryrdlock(&names_lock) != 0)
 		return;
@@ -64,7 +64,7 @@ bool (ss_fail)(struct ss_err *err, enum ss_errcode code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	rename_paths(err->text, sizeof(err->text));
+	ss_path_names_apply(err->text, sizeof(err->text));
 	err->code = code;
 	return false;
 }

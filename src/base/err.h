@@ -19,7 +19,7 @@ enum ss_errcode {
 	SS_EFORMAT,	/* the bytes are not what they should be */
 	SS_ENOTFOUND,	/* no such run, host, tool, event ... */
 	SS_EINVAL,	/* the caller's request makes no sense */
-	SS_ENODATA,	/* the profile holds nothing of what was asked for */
+	SS_ENODATA,	/* the profile holds no data for the request */
 	SS_EBUSY,	/* cancelled, timed out, or too much at once */
 	SS_ELATER,	/* it is being fetched: ask again */
 };
@@ -46,6 +46,8 @@ struct ss_path_name {
 };
 void ss_path_name_add(struct ss_path_name *n);
 void ss_path_name_remove(struct ss_path_name *n);
+/* Exchange the paths in a text of another kind, in a buffer of `size` bytes; the end of a text that grows beyond it is cut off. */
+void ss_path_names_apply(char *text, size_t size);
 
 /* The same, so that a compiler sees that they return false: no variable that a failed call left unset is read after it. */
 static inline bool ss_false(bool told)

@@ -2,10 +2,10 @@
  * exclusive.h - attribution of time: each moment of a window goes to exactly one of the spans that
  * cover it.
  *
- * Of the spans that cover a moment the one with the least rank gets it; among those of one rank the
- * one that began last (of nested spans, the innermost); among those that began together the one
- * that ends first. So the pieces add up to the window, whatever overlaps. Who attributes time gives
- * ranks to classes ("compute before communication before copies") and sums the pieces.
+ * * * * Of the spans that cover a moment the one with the least rank gets it; among claims of one rank,
+ * to the claim that began last (of nested spans, the innermost); among claims with equal begin, to the
+ * claim that ends first. So the pieces add up to the window, whatever overlaps. The caller gives ranks
+ * to classes ("compute before communication before copies") and sums the pieces.
  */
 #ifndef SS_BASE_EXCLUSIVE_H
 #define SS_BASE_EXCLUSIVE_H
@@ -20,7 +20,7 @@ struct ss_claim {
 	uint32_t owner; /* the caller's: an index, a class */
 };
 
-/* Where claims come from: an array, in any order, or a stream, which is never held as a whole. */
+/* The source of claims: an array in any order, or a stream, which is never held as a whole. */
 struct ss_claims {
 	const struct ss_claim *v;
 	size_t n;
@@ -43,7 +43,7 @@ typedef bool ss_piece_fn(void *ctx, int64_t begin_ps, int64_t end_ps, const stru
  */
 bool ss_exclusive_of(struct ss_claims *sources, size_t nsources, int64_t from_ps, int64_t to_ps, ss_piece_fn *piece,
 		     void *ctx);
-/* Of one array. */
+/* Compute it for one array. */
 bool ss_exclusive(const struct ss_claim *claims, size_t n, int64_t from_ps, int64_t to_ps, ss_piece_fn *piece, void *ctx);
 
 #endif

@@ -170,10 +170,10 @@ bool ss_file_open_begin(struct ss_file *f, const char *top, const char *path, ui
 			break;
 		close(fd);
 		if (tries == MOST_TRIES)
-			return ss_fail(err, SS_ELATER, "'%s' was replaced again and again while it was opened: ask again", path);
+			return ss_fail(err, SS_ELATER, "'%s' was replaced repeatedly while it was opened: try again", path);
 	}
 	if (fd < 0 && errno == EXDEV)
-		return ss_fail(err, SS_EIO, "cannot open '%s': it is a link to outside of '%s'", path, top ? top : "");
+		return ss_fail(err, SS_EIO, "cannot open '%s': it is a link that leads out of '%s'", path, top ? top : "");
 	if (fd < 0)
 		return ss_fail(err, errno == ENOENT ? SS_ENOTFOUND : SS_EIO, "cannot open '%s': %s", path,
 			       strerror(errno));

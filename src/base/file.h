@@ -1,9 +1,9 @@
 /*
  * file.h - a file's bytes, mapped read-only.
  *
- * The mapping is private. If somebody shortens the file while it is mapped, reading past the new
- * end is a SIGBUS. A program that calls ss_file_guard survives it: what is missing then reads as
- * zeros, and ss_file_torn says so afterwards.
+ * * * The mapping is private. If another process shortens the file while it is mapped, reading past the
+ * new end raises SIGBUS. A program that calls ss_file_guard survives it: missing bytes then read as
+ * zeros, and ss_file_torn reports it afterwards.
  */
 #ifndef SS_BASE_FILE_H
 #define SS_BASE_FILE_H
@@ -17,7 +17,7 @@ struct ss_file {
 	struct ss_str bytes;
 	int64_t mtime_ns;	/* since the Unix epoch */
 	struct ss_guarded *guard; /* where the mapping is known to ss_file_guard; NULL: it is none */
-	bool borrowed;		/* the bytes are somebody else's: closing leaves them */
+	bool borrowed;		/* another owner has the bytes: closing does not free them */
 };
 
 bool ss_file_open(struct ss_file *f, const char *path, struct ss_err *err);

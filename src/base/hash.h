@@ -1,9 +1,9 @@
 /*
  * hash.h - hashes with a secret.
  *
- * Keys come out of files and requests that somebody may have made to collide. A seed at the beginning is not
- * enough: where each step can be undone by the next word whatever the state is, strings collide under every
- * seed. Here every word meets a secret before it is multiplied.
+ * * Keys come from files and requests, whose author may have chosen keys that collide. A seed at the
+ * beginning is not enough: where each step can be undone by the next word whatever the state is,
+ * strings collide under every seed. Here every word meets a secret before it is multiplied.
  */
 #ifndef SS_BASE_HASH_H
 #define SS_BASE_HASH_H

@@ -4,13 +4,16 @@
 
 #include <stddef.h>
 
-/* Give what was freed back to the system now. */
+/* Give freed memory back to the system now. */
 void ss_heap_trim(void);
-/* For a program that answers and ends: few heaps, for threads come and go, and what is large goes back when it is freed. */
+/*
+ * Settings for a program that answers and ends: few heaps, because threads come and go, and large
+ * blocks are given back when they are freed.
+ */
 void ss_heap_for_program(void);
 /* For a server: one answer after the other takes some megabytes, and a fault for each page costs more than making the answer. */
 void ss_heap_for_server(void);
-/* How many bytes of a block from malloc can be used; 0 of NULL. */
+/* The usable size in bytes of a block from malloc; 0 for NULL. */
 size_t ss_heap_block_bytes(void *p);
 
 #endif

@@ -20,7 +20,7 @@ struct ss_hold *ss_hold_open(uint64_t file_bytes)
 	return h;
 }
 
-/* What of `bytes` the budget bears. */
+/* The part of `bytes` that counts against the budget. */
 static uint64_t beyond(const struct ss_hold *h, uint64_t bytes)
 {
 	return bytes > h->own_bytes ? bytes - h->own_bytes : 0;

@@ -20,7 +20,8 @@
 #define SS_HOLD_BUDGET_BYTES ((uint64_t)64 << 20)
 
 /*
- * What one file holds. Any number of threads may use one; NULL stands for a file without a bound.
+ * The memory that one file holds. Any number of threads may use one; NULL stands for a file without a
+ * bound.
  */
 struct ss_hold;
 

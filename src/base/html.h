@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 
-/* What stands for `c` in text and in quoted attributes; empty: `c` itself. */
+/* The replacement of `c` in text and in quoted attributes; empty: `c` itself. */
 struct ss_str ss_html_entity(char c);
 /* Text with its entities. Appended to `out`. */
 void ss_html_escape(struct ss_buf *out, struct ss_str text);

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Where one large page of 2 MB, aligned as it must be, mostly fits. */
+/* The size from which one aligned large page of 2 MB mostly fits. */
 #define HUGE_FROM ((size_t)3 << 20)
 
 /*

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* As much as a hash map takes. */
+/* The bytes that a hash map takes. */
 #define SLOTS_PER_ID 4
 
 bool ss_ids_open(struct ss_ids *m, uint64_t least, uint64_t most, size_t count)

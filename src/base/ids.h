@@ -1,7 +1,6 @@
 /*
- * ids.h - numbers by id, and sets of ids, for ids that somebody counted up: they stand close
- * together, so that most need no more than an array, or a bit each. Ids that do not are found all
- * the same.
+ * ids.h - numbers by id, and sets of ids, for ids that were assigned by counting: they are dense, so
+ * that an array, or one bit each, suffices for most. Ids that do not are found all the same.
  */
 #ifndef SS_BASE_IDS_H
 #define SS_BASE_IDS_H

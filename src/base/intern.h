@@ -1,7 +1,8 @@
 /*
- * intern.h - texts that outlive what they come from.
+ * intern.h - texts that outlive their source.
  *
- * Each text is copied once, however often it comes: what is held grows with what differs.
+ * * * Each text is copied once, however often it occurs: memory grows with the number of different
+ * texts.
  */
 #ifndef SS_BASE_INTERN_H
 #define SS_BASE_INTERN_H

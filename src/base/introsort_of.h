@@ -30,7 +30,7 @@ static inline void sort_sink(SORT_ITEM *v, size_t i, const void *ctx)
 	v[i] = x;
 }
 
-/* What belongs in front goes there at once. */
+/* An element that belongs in front is moved there at once. */
 static void sort_insertion(SORT_ITEM *v, size_t n, const void *ctx)
 {
 	for (size_t i = 1; i < n; i++) {

@@ -1,9 +1,9 @@
 /*
- * map.h - open-addressing hash maps to small integers (indices into somebody's array).
+ * map.h - open-addressing hash maps to small integers (indices into an array of the caller).
  *
- * ss_u64map: 64-bit key to u32. ss_strmap: borrowed string to u32; it is the interner as well:
- * ss_strmap_add gives every new string the next index. Values are below UINT32_MAX, which means
- * "not there".
+ * * ss_u64map: 64-bit key to u32. ss_strmap: borrowed string to u32; it is the interner as well:
+ * ss_strmap_add gives every new string the next index. Values are below UINT32_MAX, which means "not
+ * there".
  */
 #ifndef SS_BASE_MAP_H
 #define SS_BASE_MAP_H

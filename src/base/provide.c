@@ -34,9 +34,16 @@ void ss_provider_remove(struct ss_provider *p)
 	pthread_rwlock_unlock(&lock);
 }
 
-bool ss_provides(void)
+bool ss_provides(struct ss_str path)
 {
-	return first;
+	bool does = false;
+	if (!first)
+		return false;
+	pthread_rwlock_rdlock(&lock);
+	for (struct ss_provider *p = first; p && !does; p = p->next)
+		does = ss_path_below(p->below, path).p;
+	pthread_rwlock_unlock(&lock);
+	return does;
 }
 
 bool ss_provide(const char *path, uint64_t bytes, struct ss_err *err)
@@ -73,6 +80,7 @@ bool ss_provided(const char *path, int fd, uint64_t bytes)
 struct many {
 	const char *const *paths;
 	size_t n;
+	uint64_t bytes;
 	_Atomic size_t next;
 	int64_t until_ns;	/* 0: as long as it takes */
 	pthread_mutex_t lock;	/* of `err` */
@@ -92,8 +100,8 @@ static void *provide_many(void *arg)
 	for (size_t i; (i = atomic_fetch_add(&m->next, 1)) < m->n;) {
 		struct ss_err why = { 0 };
 		if (m->until_ns && now_ns() > m->until_ns)
-			ss_fail(&why, SS_ELATER, "%zu of %zu files have been fetched so far: ask again in a moment", i, m->n);
-		else if (ss_provide(m->paths[i], SS_WHOLE_FILE, &why))
+			ss_fail(&why, SS_ELATER, "%zu of %zu files have been fetched so far: try again in a moment", i, m->n);
+		else if (ss_provide(m->paths[i], m->bytes, &why))
 			continue;
 		pthread_mutex_lock(&m->lock);
 		ss_fail(&m->err, why.code, "%s", why.text);
@@ -104,9 +112,10 @@ static void *provide_many(void *arg)
 	return NULL;
 }
 
-bool ss_provide_all(const char *const *paths, size_t n, long most_ms, struct ss_err *err)
+bool ss_provide_all(const char *const *paths, size_t n, uint64_t bytes, long most_ms, struct ss_err *err)
 {
-	struct many m = { .paths = paths, .n = n, .until_ns = most_ms ? now_ns() + (int64_t)most_ms * 1000000 : 0 };
+	struct many m = { .paths = paths, .n = n, .bytes = bytes,
+			  .until_ns = most_ms ? now_ns() + (int64_t)most_ms * 1000000 : 0 };
 	pthread_t threads[AT_ONCE - 1];
 	size_t k = 0;
 	if (!first || !n)

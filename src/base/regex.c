@@ -383,7 +383,7 @@ static bool parse_bounds(struct parser *q, uint32_t *min, uint32_t *max)
 	return true;
 }
 
-/* What stands behind an atom: how often it may come. */
+/* Parse the repetition after an atom. */
 static bool parse_suffix(struct parser *q, struct node *rep)
 {
 	char c = *q->p;
@@ -731,7 +731,7 @@ static bool step(struct ss_regex *r, const char *p, const char *next, uint32_t c
 	return true;
 }
 
-/* Where the next match can begin: at a first letter that must stand there. */
+/* Find the next possible begin of a match by its required first letter. */
 static const char *skip(const struct ss_regex *r, const char *p, const char *end)
 {
 	const struct inst *in = &r->prog.v[0];
@@ -739,6 +739,11 @@ static const char *skip(const struct ss_regex *r, const char *p, const char *end
 		return p;
 	const char *at = memchr(p, (int)in->x, (size_t)(end - p));
 	return at ? at : end;
+}
+
+uint32_t ss_regex_ngroups(const struct ss_regex *r)
+{
+	return r->ngroups;
 }
 
 enum ss_regex_found ss_regex_search(struct ss_regex *r, struct ss_str text, struct ss_str *groups,

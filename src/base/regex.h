@@ -1,14 +1,14 @@
 /*
- * regex.h - regular expressions of people who ask, matched in time that grows with the text alone.
+ * regex.h - regular expressions from requests, matched in time that grows only with the text.
  *
- * Extended syntax: . [] [^] [:alpha:] () (?:) | * + ? {m,n} ^ $ \d \w \s \b and their capitals; *?
- * and the like prefer less; (?i) in front: ASCII letters without case. No references back. Of
- * several matches the leftmost, and there what stands first in the expression. Letters are those of
- * UTF-8; a byte that is none is a letter of its own.
+ * * Extended syntax: . [] [^] [:alpha:] () (?:) | * + ? {m,n} ^ $ \d \w \s \b and their capitals; *?
+ * and the like prefer less; (?i) in front: ASCII letters without case. No references back. Of several
+ * matches the leftmost, and there what stands first in the expression. Letters are those of UTF-8; a
+ * byte that is none is a letter of its own.
  *
- * The matcher follows all ways at once: a step costs at most one visit of each instruction, and a
- * program has at most SS_REGEX_MOST of them. `go_on` is asked now and then, so that even that ends
- * when time is up.
+ * * The matcher follows all ways at once: a step costs at most one visit of each instruction, and a
+ * program has at most SS_REGEX_MOST of them. `go_on` is asked now and then, so that even that ends when
+ * time is up.
  */
 #ifndef SS_BASE_REGEX_H
 #define SS_BASE_REGEX_H
@@ -24,6 +24,8 @@ struct ss_regex;
 /* NULL: not well-formed or too long (SS_EINVAL), or memory is out. */
 struct ss_regex *ss_regex_new(struct ss_str pattern, struct ss_err *err);
 void ss_regex_free(struct ss_regex *r);
+/* Brackets of the pattern that are groups. */
+uint32_t ss_regex_ngroups(const struct ss_regex *r);
 
 enum ss_regex_found { SS_REGEX_NO, SS_REGEX_YES, SS_REGEX_STOPPED };
 

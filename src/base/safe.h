@@ -41,7 +41,7 @@ static inline uint64_t ss_safe_add(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* A number as a whole one: the nearest that there is, 0 for what is none (NaN). */
+/* Round a number to the nearest integer; 0 for NaN. */
 static inline uint64_t ss_safe_u64(double d)
 {
 	return d >= 0x1p64 ? UINT64_MAX : d > 0 ? (uint64_t)d : 0;

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As qsort, after one look whether it is needed. `v` may be NULL when n is 0. */
+/* Like qsort, but does nothing if the array is sorted already. `v` may be NULL when n is 0. */
 void ss_sort(void *v, size_t n, size_t size, int (*cmp)(const void *, const void *));
 
 /* Must `a` stand before `b`? A strict weak order, or the result is any permutation. */

@@ -1,10 +1,10 @@
 /*
- * spill.h - bytes that were made here and are too many to be held: they go to a file without a
- * name, which is mapped as any other, so that what is not looked at takes no memory
+ * spill.h - bytes that this program made and that are too many for memory: they go to a file without a
+ * name, which is mapped like any other, so that bytes that are not read take no memory
  * (ss_file_forget).
  *
- * The file stands in $TMPDIR, else in /var/tmp, which is on a disk where /tmp is memory; nobody
- * else can open it, and it is gone when it is closed, or the program ends.
+ * * * The file stands in $TMPDIR, else in /var/tmp, which is on a disk where /tmp is memory; no other
+ * process can open it, and it disappears when it is closed or the program ends.
  */
 #ifndef SS_BASE_SPILL_H
 #define SS_BASE_SPILL_H

@@ -172,7 +172,7 @@ bool ss_utf8_valid(struct ss_str s)
 struct ss_str ss_utf8_front(struct ss_str s, size_t max)
 {
 	size_t n = s.n < max ? s.n : max;
-	/* Where the next byte continues a character, the cut is in one. */
+	/* If the next byte continues a character, the cut is within a character. */
 	for (int i = 0; i < 3 && n && n < s.n && ((unsigned char)s.p[n] & 0xc0) == 0x80; i++)
 		n--;
 	return ss_str_sub(s, 0, n);

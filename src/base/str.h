@@ -67,7 +67,7 @@ size_t ss_str_rchr(struct ss_str a, char c);
 /* Position of the first occurrence of `needle`, SS_NPOS when there is none. */
 size_t ss_str_find(struct ss_str a, struct ss_str needle);
 bool ss_str_contains(struct ss_str a, struct ss_str needle);
-/* As ss_str_starts, ASCII letters compared without case. */
+/* Like ss_str_starts, but ignores the case of ASCII letters. */
 bool ss_str_istarts(struct ss_str a, struct ss_str prefix);
 bool ss_str_ieq(struct ss_str a, struct ss_str b);
 /* Bytewise order, a shorter string before its continuations: <0, 0, >0. */

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #ifdef __APPLE__
+#include <crt_externs.h>
 #include <mach-o/dyld.h>
 #endif
 #ifdef __linux__
@@ -18,6 +19,15 @@
 
 #define STACK_BYTES ((size_t)8 << 20)
 #define LOOK_MS 100
+
+char **ss_environment(void)
+{
+#ifdef __APPLE__
+	return *_NSGetEnviron();	/* a library has no `environ` there */
+#else
+	return environ;
+#endif
+}
 
 int64_t ss_mtime_ns(const struct stat *st)
 {
@@ -188,7 +198,10 @@ bool ss_random_bytes(void *p, size_t n)
 	if (fd >= 0)
 		close(fd);
 #ifdef SYS_getrandom
-	/* Where there is no /dev, as in a small container. The C library's own call is younger than the oldest that we run on. */
+	/*
+	 * For systems without /dev, such as a small container. The C library's own call is younger than
+	 * the oldest that we run on.
+	 */
 	if (fd < 0)
 		got = (ssize_t)syscall(SYS_getrandom, p, n, 0);
 #endif

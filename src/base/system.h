@@ -17,17 +17,19 @@ void ss_cond_init(pthread_cond_t *c);
 /* Waits until it is signalled, or CLOCK_MONOTONIC is `until_ns`, or for no reason. */
 void ss_cond_wait_until(pthread_cond_t *c, pthread_mutex_t *lock, int64_t until_ns);
 
-/* As pthread_create with the stack that Linux gives with the GNU C library: others give a sixteenth of it, or less. */
+/* Like pthread_create, with the stack size of the GNU C library on Linux: other systems give a sixteenth of it, or less. */
 int ss_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
 /* A pipe that programs we start do not inherit and that never blocks; false: errno says why. */
 bool ss_pipe_open(int ends[2]);
 void ss_pipe_close(int ends[2]);
-/* As socket(), for us alone. */
+/* Like socket(), but child processes do not inherit the descriptor. */
 int ss_socket(int family, int type, int protocol);
-/* As accept(), for us alone. */
+/* Like accept(), but child processes do not inherit the descriptor. */
 int ss_accept(int listener);
 
+/* The environment, for programs that we start. */
+char **ss_environment(void);
 /* The program's own file, as a string; false: the system does not say. */
 bool ss_program_path(char *path, size_t bytes);
 /* Waits for one of `set`, which all threads have blocked; false: none came within `ms`. */
@@ -36,7 +38,7 @@ bool ss_signal_wait(const sigset_t *set, unsigned ms);
 unsigned ss_processors(void);
 /* Bytes of memory that this machine has; 0: unknown. */
 uint64_t ss_memory_bytes(void);
-/* Bytes that nobody can foretell; false: errno says why. */
+/* Unpredictable random bytes; false: errno says why. */
 bool ss_random_bytes(void *p, size_t n);
 
 #endif

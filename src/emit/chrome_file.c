@@ -52,7 +52,7 @@ struct writer {
 	size_t text_bytes;
 	SS_VEC(struct placed) placed;	/* scratch: arguments of one event */
 	size_t placed_bytes;		/* about so long is their text */
-	/* Of the track at hand: what stands between name and begin, of slices and of instants. */
+	/* Of the current track: the text between name and begin, for slices and for instants. */
 	uint32_t track;
 	struct ss_str slice_tail, instant_tail;
 	char tails[2][96];
@@ -74,7 +74,7 @@ static void write_section(struct ss_out *o, const struct ss_timeline *tl, const 
 		      s->sort_index, s->pid);
 	for (uint32_t i = s->first_track; i < s->first_track + s->ntracks; i++) {
 		uint32_t tid = tl->tracks[i].tid;
-		/* Of lines with one id the last names the thread; they stand together. */
+		/* If lines share an id, the last one names the thread; such lines are adjacent. */
 		if (i + 1 < s->first_track + s->ntracks && tl->tracks[i + 1].tid == tid)
 			continue;
 		write_name(o, "thread_name", tl->tracks[i].name, s->pid);
@@ -241,7 +241,7 @@ static void begin_track(struct writer *w, uint32_t track)
 	w->track = track;
 }
 
-/* What follows the arguments: duration, name, place and begin. */
+/* Write the members after the arguments: duration, name, place and begin. */
 static void write_rest(struct writer *w, const struct ss_tl_event *e, struct ss_str name)
 {
 	struct ss_str tail = e->dur_ps ? w->slice_tail : w->instant_tail;

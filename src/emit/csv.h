@@ -11,7 +11,7 @@
 #include "emit/out.h"
 #include "table/table.h"
 
-/* What stands above a column; "": its id. */
+/* The title of a column; "": its id. */
 typedef const char *ss_csv_label_fn(const struct ss_table *t, size_t col);
 
 /*

@@ -23,7 +23,6 @@ __extension__ typedef unsigned __int128 u128;
 #define MAX_DIGITS 17
 #define MIN_COUNT 1e-4
 #define BEYOND 1e15
-#define MAX_POWER 21	/* 17 digits of 0.0001 */
 
 static const uint64_t powers[] = {
 	1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u, 10000000000u, 100000000000u,

@@ -10,8 +10,8 @@
 #define SS_NUMBER_BYTES 40
 
 /*
- * As "%.15g", "%.16g" or "%.17g" print a finite number, whichever is the first to read back the
- * same, without a NUL. Returns the length.
+ * Print a finite number with the first of "%.15g", "%.16g" and "%.17g" that reads back as the same
+ * number, without a NUL. Returns the length.
  */
 size_t ss_put_number(char *out, double v);
 

@@ -96,7 +96,7 @@ void ss_out_printf(struct ss_out *o, const char *fmt, ...)
 		p = ss_out_room(o, room);
 		n = p ? vsnprintf(p, room, fmt, again) : -1;
 	}
-	/* What is printed may stand in a file that is written to: it can be longer by now. */
+	/* The text may lie in a mapped file that another process writes: it can be longer by now. */
 	if (n > 0)
 		o->n += (size_t)n < room ? (size_t)n : room - 1;
 	va_end(again);
@@ -117,7 +117,7 @@ static inline uint64_t eight_digits(uint32_t v)
 	return q | (x - q * 10) << 8;
 }
 
-/* As text, and where it ends: the lowest `n` bytes. Eight are written. */
+/* Write the lowest `n` bytes as text; eight bytes are written. Returns the end. */
 static inline char *put_digits(char *p, uint64_t digits, unsigned n)
 {
 	digits = ss_le64(digits + 0x3030303030303030u);

@@ -128,7 +128,7 @@ void ss_emit_timeline_layout(struct ss_out *o, const struct ss_timeline *tl)
 
 /* ---- values ---- */
 
-/* As JSON numbers where they are exact, else as text. */
+/* Write JSON numbers if they are exact, else texts. */
 static void write_value(struct ss_out *o, const struct ss_tl_value *v)
 {
 	const int64_t exact = INT64_C(1) << 53;

@@ -41,7 +41,7 @@ void ss_text_wrap(struct ss_out *o, const struct ss_text_style *style, struct ss
 
 void ss_emit_text_table(struct ss_out *o, const struct ss_table *t, const struct ss_text_style *style);
 void ss_emit_text_notes(struct ss_out *o, const struct ss_note *notes, size_t n, const struct ss_text_style *style);
-/* Its sentences, the first in the colour of its mood; nothing where nothing is said. */
+/* Print the sentences of the conclusion, the first in the colour of its mood; print nothing without sentences. */
 void ss_emit_text_conclusion(struct ss_out *o, const struct ss_conclusion *a, const struct ss_text_style *style);
 /* The conclusion, all tables with their headings and properties, then the notes. */
 void ss_emit_text(struct ss_out *o, const struct ss_result *r, const struct ss_text_style *style);

@@ -63,6 +63,8 @@ static struct ss_str cell_text(struct room *r, const struct ss_table *t, size_t 
 	case SS_TYPE_BOOL:
 		return ss_str_from(t->data[c].b[row] ? "yes" : "no");
 	case SS_TYPE_I64:
+		if (t->data[c].i64[row] < 0 && t->cols[c].role && strcmp(t->cols[c].role, "id") == 0)
+			return SS_STR("");
 		if (t->cols[c].unit == SS_UNIT_HEX) {
 			snprintf(buf, CELL, "0x%llx", (unsigned long long)t->data[c].i64[row]);
 			return ss_str_from(buf);
@@ -204,7 +206,7 @@ static void measure(struct table *x, size_t c, struct room *r)
 	}
 	size_t head = ss_text_cells(ss_str_from(col->head));
 	col->cells = col->body > head ? col->body : head;
-	/* Where all that was HTML was for the eye, the column says nothing. */
+	/* If a column holds only decorative HTML, it is empty. */
 	col->hidden = col->hidden || (def->unit == SS_UNIT_HTML && !col->body);
 }
 
@@ -283,7 +285,7 @@ static void drop(struct column *col)
 	col->hidden = col->dropped = true;
 }
 
-/* Those that say no more than this, from the right. */
+/* Drop columns that add no information, from the right. */
 static void drop_dull(struct table *x, size_t width, int says)
 {
 	for (size_t i = x->t->ncols; i-- > 0 && line_cells(x) > width;)

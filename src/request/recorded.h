@@ -1,7 +1,7 @@
 /*
- * recorded.h - when a profile was recorded, and of which programs. By that alone: do runs of different names belong to one
- * recording of one job, and are the files of one directory hosts of one run? store/processes.h is for traces that do not tell,
- * and whose names do.
+ * recorded.h - when a profile was recorded, and of which programs. This alone decides whether runs of different names are one
+ * recording of one job, and whether the files of one directory are hosts of one run. store/processes.h decides by names, for traces
+ * that do not record this.
  */
 #ifndef SS_REQUEST_RECORDED_H
 #define SS_REQUEST_RECORDED_H
@@ -10,7 +10,7 @@
 
 /*
  * ss_session_run with the recordings themselves as evidence. Runs belong together if the recordings of their first hosts overlap in
- * time, or share a program whose name has a fingerprint; also if one of them does not tell its time.
+ * time, or share a program whose name has a fingerprint; also if one of them does not record its time.
  */
 const struct ss_run *ss_recorded_run(const struct ss_store *s, const struct ss_run *run, struct ss_arena *arena);
 
@@ -21,7 +21,7 @@ struct ss_recordings {
 
 /*
  * Files whose recordings overlap in time belong together; others are recordings of one process, one after the other. The run
- * stays whole where a file does not say when it was recorded. False: no memory.
+ * is not divided if a file does not record when it was made. False: memory is out.
  */
 bool ss_recordings_of(const struct ss_run *run, struct ss_arena *arena, struct ss_recordings *out);
 

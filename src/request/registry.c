@@ -1,6 +1,8 @@
 /* registry.c - the list of tools, read off the .def files. */
 #include "request/registry.h"
 
+#include "legacy/legacy.h"
+
 #define TOOL(name) extern const struct ss_tool ss_tool_##name;
 #include "legacy/tools.def"
 #include "tools/tools.def"
@@ -21,4 +23,9 @@ const struct ss_tool *ss_tool_find(struct ss_str name)
 		if (ss_str_is(name, ss_tools[i]->name))
 			return ss_tools[i];
 	return NULL;
+}
+
+bool ss_tool_reads_profiles(const struct ss_tool *t)
+{
+	return !ss_legacy_files(t);
 }

@@ -28,7 +28,7 @@ static const char *type_of(enum ss_format format)
 	return "text/plain; charset=utf-8";
 }
 
-/* What the profile's writer and our reader have to say about each file. */
+/* Add the notes of the profile's writer and of our reader on each file. */
 static void add_notes(struct ss_result *r, struct ss_model *m)
 {
 	/* Another visit may be adding to what is known. */
@@ -282,6 +282,11 @@ bool ss_request_combines(const struct ss_tool *t, const struct ss_run *run)
 {
 	return t->flags & (SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_OF_PROGRAM) &&
 	       (ss_request_file_kind(t, run) == ss_legacy_files(t) || ss_legacy_reader(t));
+}
+
+bool ss_request_sums(const struct ss_tool *t, const struct ss_run *run)
+{
+	return t->flags & SS_TOOL_SUMS_HOSTS && ss_request_file_kind(t, run) == ss_legacy_files(t);
 }
 
 bool ss_request_only_combined(const struct ss_tool *t, const struct ss_run *run, bool as_xprof)

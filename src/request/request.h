@@ -27,10 +27,10 @@ struct ss_tool_request {
 	const struct ss_param_value *params;
 	size_t nparams;
 	enum ss_format format;
-	struct ss_str run, host;	/* to be named in the answer */
-	struct ss_str table;		/* CSV: "" the first, "all" each behind "# name", else this one */
-	struct ss_str column;		/* folded: what the tree is drawn by, "" the first that can be */
-	size_t most_rows;		/* JSON: further rows of what is no tree are left out, a note says so; 0: none are */
+	struct ss_str run, host;	/* names for the answer */
+	struct ss_str table;		/* CSV: "": the first; "all": each, after a line "# name"; else this one */
+	struct ss_str column;		/* folded: the column whose values are the weights; "": the first that can be */
+	size_t most_rows;		/* JSON: further rows of a table that is no tree are left out, with a note; 0: no limit */
 	bool drawing;			/* JSON: graphs with the place of each node (drawing/drawing.h) */
 	bool notes_apart;		/* text: the caller shows the result's notes elsewhere */
 	struct ss_text_style style;	/* of text */
@@ -51,22 +51,24 @@ void ss_tool_request_release(struct ss_tool_request *a);
 
 /* The tool's tables, whether the model's hosts are profiles or files with its stored answer. */
 bool ss_request_tables(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err);
-/* The kind of files that the tool is asked of for this run: those with its stored answers, if there are any. */
+/* The kind of files that the tool reads for this run: files with its stored answers, if there are any. */
 const char *ss_request_file_kind(const struct ss_tool *t, const struct ss_run *run);
-/* Is the run of merged parts, and the tool none that they answer? The second says so, names those that are, and is false. */
+/* Does the run consist of merged parts, which cannot answer this tool? The second function fails then, and names those they can. */
 bool ss_request_lacks_profiles(const struct ss_tool *t, const struct ss_run *run);
 bool ss_request_refuse_parts(const struct ss_tool *t, struct ss_err *err);
 /* Does it answer for several hosts at once? */
 bool ss_request_combines(const struct ss_tool *t, const struct ss_run *run);
-/* And only so? A stored answer is its host's own, too. */
+/* Does it do so where all hosts are asked for by name? */
+bool ss_request_sums(const struct ss_tool *t, const struct ss_run *run);
+/* Does it answer only for several hosts? A stored answer may also be that of one host. */
 bool ss_request_only_combined(const struct ss_tool *t, const struct ss_run *run, bool as_xprof);
 bool ss_request_listed(const struct ss_tool *t, const struct ss_run *run);
 /*
- * Has the run what the tool reads? `first` is its first host, NULL where it has none. A tool that
- * reads other files is not even listed where there are none.
+ * Does the run have the data that the tool reads? `first` is its first host; NULL: it has none. A tool
+ * that reads other files is not listed if there are none.
  */
 bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first, bool programs_elsewhere);
-/* Has another host compiled programs, where the first has none? Opens one after the other until one has. */
+/* Does another host have compiled programs, if the first has none? Opens one host after the other until one has. */
 bool ss_request_programs_elsewhere(const struct ss_run *run, const struct ss_host *first);
 
 #endif

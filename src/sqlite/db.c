@@ -9,6 +9,7 @@
 #define MAGIC "SQLite format 3"
 #define TEXT_MOST (16 << 20)	/* bytes of a cell */
 #define STEPS 10000		/* between two looks at what is left */
+#define FORGET_BYTES ((size_t)64 << 20)
 #define STEPS_PER_BYTE 200	/* a row of a table has some ten bytes and takes some forty steps */
 #define JOURNAL_AT 18		/* of the header: 2, 2 for a write-ahead log */
 
@@ -57,7 +58,8 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
 static int look(void *arg)
 {
 	struct ss_db *db = arg;
-	if (db->file)
+	/* To give pages back costs by the length of the file: the longer it is, the less often. */
+	if (db->file && db->steps_left % (1 + db->file->bytes.n / FORGET_BYTES) == 0)
 		ss_file_forget(db->file, db->file->bytes);
 	return db->steps_left-- == 0;
 }

@@ -28,7 +28,7 @@ struct ss_db {
 /* `file`: where `bytes` is mapped, or NULL. They must live as long as the database. */
 bool ss_db_open(struct ss_db *db, struct ss_str bytes, const struct ss_file *file, struct ss_err *err);
 void ss_db_close(struct ss_db *db);
-/* What SQLite may do with a database or a query that somebody else wrote. */
+/* The limits of SQLite for a database or a query from outside. */
 void ss_db_limit(struct sqlite3 *sqlite);
 
 /* Is there a table (no view) of this name; one whose name begins so? The name goes to *name, in the arena. */

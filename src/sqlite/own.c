@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 
 #define WAIT_MS 10000
+#define VERSIONS_AT 18	  /* of the header: what writing and reading takes ... */
+#define WITH_LOG 2	  /* ... a write-ahead log */
 #define STEPS 10000	  /* between two looks at what is left */
 #define STEPS_PER_BYTE 20 /* a run takes some eighty steps of a query, and has some hundred bytes in the file */
 
@@ -186,6 +188,22 @@ static bool open_file(struct ss_own_db *db, const char *real, int flags, struct 
 	return ss_fail(err, SS_EIO, "cannot open '%s': %s", db->path, why ? strerror(why) : sqlite3_errmsg(db->sqlite));
 }
 
+/*
+ * The index of a write-ahead log is a file that SQLite maps: somebody who shortens it ends the
+ * program. A connection that has the log for itself keeps the index in memory.
+ */
+static bool hold_log(struct ss_own_db *db, struct ss_err *err)
+{
+	sqlite3_file *file = NULL;
+	char versions[2];
+	int code = sqlite3_file_control(db->sqlite, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+	/* By SQLite's own descriptor: to close another would drop the locks of this process. */
+	bool known = code == SQLITE_OK && file && file->pMethods &&
+		     file->pMethods->xRead(file, versions, sizeof(versions), VERSIONS_AT) == SQLITE_OK;
+	bool log = known && (versions[0] == WITH_LOG || versions[1] == WITH_LOG);
+	return !log || ss_own_run(db, "PRAGMA locking_mode = EXCLUSIVE", err);
+}
+
 bool ss_own_open(struct ss_own_db *db, const char *path, const struct ss_own_kind *kind, bool create, struct ss_err *err)
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | (create ? SQLITE_OPEN_CREATE : 0);
@@ -200,7 +218,7 @@ bool ss_own_open(struct ss_own_db *db, const char *path, const struct ss_own_kin
 	sqlite3_busy_timeout(db->sqlite, WAIT_MS);
 	sqlite3_progress_handler(db->sqlite, STEPS, look, db);
 	sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-	return check_kind(db, kind, create, err);
+	return hold_log(db, err) && check_kind(db, kind, create, err);
 }
 
 void ss_own_close(struct ss_own_db *db)

@@ -25,8 +25,9 @@ struct ss_change_point {
 };
 
 /*
- * Of n <= SS_MOST_HISTORY values in the order of time; `out` has room for n. `band_frac` of the
- * level before. The number of changes, SIZE_MAX when memory is out.
+ * Find the changes in n <= SS_MOST_HISTORY values in the order of time; `out` has room for n. A change
+ * exceeds `band_frac` of the previous level. Returns the number of changes, SIZE_MAX when memory is
+ * out.
  */
 size_t ss_change_points(const double *v, size_t n, double alpha, double band_frac, struct ss_change_point *out);
 

@@ -31,16 +31,16 @@ struct ss_comparison {
 
 struct ss_comparison ss_compare(struct ss_runs base, struct ss_runs new, double alpha);
 /*
- * Of what few events add to a mean: each run's error comes from their number, its degrees of freedom is that number. Where runs
- * differ by no more than that, the events are the sample, not the runs.
+ * For a mean to which few events contribute: the error of each run, and its degrees of freedom, come from their number. If runs
+ * do not differ by more than that, the events are the sample, not the runs.
  */
 struct ss_comparison ss_compare_rare(struct ss_runs base, struct ss_runs new, double alpha);
 /* ss_compare by Welch's t for any number of runs, at the cost of the runs: for one of many rows. */
 struct ss_comparison ss_compare_means(struct ss_runs base, struct ss_runs new, double alpha);
 
 /*
- * What a change is: p below alpha, and beyond the band, which is what differs from recording to recording without any
- * change: with one run a side the whole interval, with several the delta.
+ * The criterion for a change: p is below alpha, and the difference exceeds the band, by which recordings differ without any
+ * change. With one run on a side, the whole interval must exceed it; with several, the delta.
  */
 struct ss_rule {
 	double alpha, band; /* the band in the unit of the values */
@@ -51,8 +51,8 @@ bool ss_changed(const struct ss_comparison *c, const struct ss_rule *rule);
 /* The least change that the rule would have found in 8 of 10 tries. */
 double ss_detectable(const struct ss_comparison *c, const struct ss_rule *rule);
 /*
- * How many values (steps, or runs a side) would find a change of `effect`, at the spread of these n; 0: unknown, or the effect
- * is within the band.
+ * The number of values (steps, or runs a side) that would find a change of `effect`, at the spread of
+ * these n; 0: unknown, or the effect is within the band.
  */
 uint64_t ss_samples_needed(const struct ss_comparison *c, size_t n, double effect, const struct ss_rule *rule);
 

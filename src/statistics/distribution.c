@@ -64,12 +64,6 @@ double ss_student_two_sided(double t, double df)
 	return incomplete_beta(df / all, t * t / all, df / 2, 0.5);
 }
 
-double ss_student_cdf(double t, double df)
-{
-	double tail = ss_student_two_sided(t, df) / 2;
-	return t > 0 ? 1 - tail : tail;
-}
-
 double ss_student_quantile(double p, double df)
 {
 	if (!(p > 0 && p < 1) || !(df > 0))

@@ -6,10 +6,7 @@
 
 #include <stddef.h>
 
-/* P(T <= t) of Student's t with df > 0 degrees of freedom (not necessarily whole). Relative error below 1e-10. */
-double ss_student_cdf(double t, double df);
-
-/* P(|T| >= |t|). */
+/* P(|T| >= |t|) of Student's t with df > 0 degrees of freedom (not necessarily whole). Relative error below 1e-10. */
 double ss_student_two_sided(double t, double df);
 
 /* The t with P(T <= t) = p, 0 < p < 1. */

@@ -27,7 +27,7 @@ struct ss_sample {
 	double df;	    /* n_effective - 1, at least 0 */
 };
 
-/* Of values in the order of time. */
+/* Statistics of values in the order of time. */
 struct ss_sample ss_sample_of(const double *v, size_t n);
 
 #endif

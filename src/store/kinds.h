@@ -22,7 +22,7 @@ enum ss_place {
 #define SS_KIND_FILE_END_TO_END "end_to_end"
 #define SS_KIND_FILE_SNAPSHOT "memory_snapshot"
 
-/* What 'stepscope merge' makes: tools over many hosts answer from it (model/reduced/part.h). */
+/* A file that 'stepscope merge' makes: tools over many hosts answer from it (model/reduced/part.h). */
 #define SS_KIND_FILE_PART "part"
 
 /*
@@ -51,11 +51,11 @@ const char *ss_file_kind(struct ss_str name, unsigned place, struct ss_str *labe
 /* Does its name alone say what a file is that the user named: a profile, or one of these kinds? */
 bool ss_file_name_tells(struct ss_str name);
 /*
- * The kind that the first bytes of a file tell, whatever its name: a memory snapshot; NULL: none.
- * Of a pickle that may be anything this is said only if it is not to be `sure`.
+ * The kind of a file by its first bytes, whatever its name: a memory snapshot; NULL: none. A pickle
+ * that may be anything counts only without `sure`.
  */
 const char *ss_file_kind_of_bytes(const char *path, bool sure);
-/* What such a file is called, for messages; `kind` NULL: a profile. */
+/* The name of the kind of file for messages; `kind` NULL: a profile. */
 const char *ss_file_kind_says(const char *kind);
 
 #endif

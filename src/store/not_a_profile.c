@@ -13,7 +13,7 @@ static bool is_unfinished(struct ss_str name)
 }
 
 #define NSYS "is a report of Nsight Systems: export it with 'nsys export --type sqlite' and open the .sqlite file"
-#define ARCHIVE "is an archive: name it instead of the directory"
+#define ARCHIVE "is an archive: give its own path as PATH (unpack it first if it is in another archive)"
 
 const char *ss_not_a_profile(struct ss_str name)
 {
@@ -35,6 +35,11 @@ const char *ss_not_a_profile(struct ss_str name)
 		{ SS_STR_INIT(".hlo_proto.pb"), "holds one HLO module, not a profile" },
 		{ SS_STR_INIT(".tracetable"), "is an SSTable of the Cloud TPU trace server, which cannot be read" },
 		{ SS_STR_INIT(".json"), "is JSON, not a profile" },
+		{ SS_STR_INIT(".xplane.pb.zst"), "is packed with zstd: give its own path as PATH, or unpack it with 'zstd -d'" },
+		{ SS_STR_INIT(".xplane.pb.xz"), "is packed with xz: unpack it with 'xz -d'" },
+		{ SS_STR_INIT(".xplane.pb.bz2"), "is packed with bzip2: unpack it with 'bzip2 -d'" },
+		{ SS_STR_INIT(".xplane.pb.lz4"), "is packed with lz4: unpack it with 'lz4 -d'" },
+		{ SS_STR_INIT(".XPLANE.PB"), "ends in capital letters: profiles end in .xplane.pb" },
 		{ SS_STR_INIT(".pb.gz"), "does not end in .xplane.pb.gz" },
 		{ SS_STR_INIT(".pb"), "does not end in .xplane.pb" },
 	};

@@ -22,7 +22,7 @@ static struct ss_str machine_of(struct ss_str host)
 	return ss_str_sub(host, 0, named ? at : 0);
 }
 
-/* Of a number of seconds, or of parts of them, since 1970. */
+/* A number of seconds, or of parts of them, since 1970. */
 static bool seconds_of(struct ss_str span, uint64_t *seconds)
 {
 	if (!ss_str_to_u64(span, seconds))

@@ -6,9 +6,7 @@
  * directory below `plugins/profile` is a run however it was reached.
  */
 #include "base/below.h"
-#include "base/provide.h"
 #include "base/system.h"
-#include "import/kineto.h"
 #include "import/names.h"
 #include "store/kinds.h"
 #include "store/not_a_profile.h"
@@ -17,8 +15,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,33 +37,6 @@ bool ss_store_reads(struct ss_str path)
 static bool is_host_file(const struct ss_walk_dir *d, struct ss_str name)
 {
 	return (d->is_run ? ss_profile_rank_in_run(name) : ss_profile_rank(name)) != SS_NO_PROFILE;
-}
-
-#define SNIFF_BYTES 16384
-#define MOST_SNIFFED 4096 /* files of a scan */
-
-/*
- * Traces of PyTorch have any name that ends so: rank-0.json.gz, libkineto_activities_77.json. Links
- * are not followed.
- */
-static bool is_trace_inside(struct ss_walk *w, const struct ss_walk_dir *d, int dir, struct ss_str name)
-{
-	char head[SNIFF_BYTES];
-	if (!(ss_str_ends(name, SS_STR(".json")) || ss_str_ends(name, SS_STR(".json.gz"))) || w->nsniffed >= MOST_SNIFFED)
-		return false;
-	char path[PATH_MAX];
-	int path_bytes = snprintf(path, sizeof(path), SS_FMT "/" SS_FMT, SS_ARG(d->path), SS_ARG(name));
-	if (path_bytes < 0 || (size_t)path_bytes >= sizeof(path) || !ss_provide(path, SNIFF_BYTES, NULL))
-		return false;
-	int fd = openat(dir, name.p, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	struct stat st;
-	w->nsniffed++;
-	bool plain = ss_provided(path, fd, SNIFF_BYTES) && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	ssize_t n = plain ? read(fd, head, sizeof(head)) : 0;
-	close(fd);
-	return n > 0 && ss_kineto_is_trace((struct ss_str){ head, (size_t)n });
 }
 
 static int by_str(const void *a, const void *b)
@@ -111,7 +80,7 @@ static void take_file(struct ss_walk *w, const struct ss_walk_dir *d, int fd, st
 	if (link) {
 		struct ss_str path = ss_walk_join(&w->s->arena, d->path, name);
 		if (path.p && !ss_store_inside(w->s->top, path.p)) {
-			ss_walk_look(w, d->path, name, "is a link to outside of the log directory");
+			ss_walk_look(w, d->path, name, "is a link that leads out of the log directory");
 			return;
 		}
 	}
@@ -143,16 +112,16 @@ static void take_entry(struct ss_walk *w, const struct ss_walk_dir *d, int fd, c
 	bool link = type == DT_LNK;
 	bool is_dir = type == DT_DIR || (link && fstatat(fd, e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode));
 	const char *why = NULL, *kind = NULL;
-	bool by_content = false;
 	if (!is_dir) {
 		struct ss_str label;
 		w->s->nfiles++;
 		if (!is_host_file(d, name))
 			kind = ss_file_kind(name, d->is_run ? SS_PLACE_RUN : SS_PLACE_SIDECAR | SS_PLACE_LOOSE, &label);
-		by_content = !kind && !is_host_file(d, name) && type == DT_REG && is_trace_inside(w, d, fd, name);
-		if (!kind && !by_content && !is_host_file(d, name)) {
+		if (!kind && !is_host_file(d, name)) {
 			why = ss_not_a_profile(name);
-			if (why)
+			if (type == DT_REG && ss_walk_is_unsure(name))
+				ss_walk_add_unsure(w, name);
+			else if (why)
 				ss_walk_look(w, d->path, name, why);
 			return;
 		}
@@ -161,8 +130,17 @@ static void take_entry(struct ss_walk *w, const struct ss_walk_dir *d, int fd, c
 	if (!name.p)
 		w->no_memory = true;
 	else if (!is_dir)
-		take_file(w, d, fd, (struct ss_walk_file){ .name = name, .kind = kind, .by_content = by_content }, link);
+		take_file(w, d, fd, (struct ss_walk_file){ .name = name, .kind = kind }, link);
 	else if (!(link ? ss_vec_push(&w->linked, name) : ss_vec_push(&w->subdirs, name)))
+		w->no_memory = true;
+}
+
+static void take_trace(struct ss_walk *w, const struct ss_walk_dir *d, int dir, struct ss_str name)
+{
+	name = ss_arena_str(&w->s->arena, name);
+	if (name.p)
+		take_file(w, d, dir, (struct ss_walk_file){ .name = name, .by_content = true }, false);
+	else
 		w->no_memory = true;
 }
 
@@ -203,7 +181,7 @@ static void keep_best_of(struct ss_walk *w, const struct ss_walk_dir *d, struct 
 		bool duplicate = same && ss_str_eq(ss_profile_span(f.name), ss_profile_span(before));
 		f.older = same && !duplicate ? files->v[n - 1].older + 1 : 0;
 		if (f.older > MOST_SPANS)
-			ss_walk_look(w, d->path, f.name, "is one of too many recordings of this host, and an old one");
+			ss_walk_look(w, d->path, f.name, "is an older recording: this host has too many recordings");
 		else if (profiles && !is_profile(f.name))
 			ss_walk_look(w, d->path, f.name, "is a trace or a program; the profile is the *.xplane.pb next to it");
 		else if (duplicate)
@@ -253,6 +231,7 @@ static bool read_dir(struct ss_walk *w, const struct ss_walk_dir *d, int fd)
 		}
 		take_entry(w, d, fd, e);
 	}
+	ss_walk_look_inside(w, d, fd, take_trace);
 	closedir(dir);
 	if (w->files.n || w->others.n)
 		keep_best(w, d);
@@ -272,7 +251,10 @@ static bool is_snapshot(struct ss_walk *w, const struct ss_walk_dir *d, const st
 		return true;
 	struct ss_str path = ss_walk_join(&w->s->arena, d->path, f->name);
 	w->no_memory |= !path.p;
-	return path.p && w->nsniffed++ < SS_SIDECAR_SNIFFED && ss_file_kind_of_bytes(path.p, true);
+	if (path.p && w->nsniffed++ < SS_SIDECAR_SNIFFED)
+		return ss_file_kind_of_bytes(path.p, true);
+	ss_walk_look(w, d->path, f->name, "was not read: too many files have such names. To open it, give its path");
+	return false;
 }
 
 /* Files of other kinds outside of a run's directory wait for the runs they may belong to. */
@@ -306,7 +288,7 @@ static bool push_children(struct ss_walk *w, const struct ss_walk_dir *d, const 
 		if (!sub.path.p || !sub.rel.p)
 			return false;
 		if (links && !ss_store_inside(w->s->top, sub.path.p)) {
-			ss_walk_look(w, sub.path, (struct ss_str){ 0 }, "is a link to outside of the log directory");
+			ss_walk_look(w, sub.path, (struct ss_str){ 0 }, "is a link that leads out of the log directory");
 			continue;
 		}
 		if (!(links ? ss_vec_push(&w->links, sub) : ss_vec_push(&w->dirs, sub)))
@@ -324,7 +306,7 @@ static const char *why_not_opened(int error)
 	case ENOENT:
 		return "disappeared while it was being read";
 	case EXDEV:
-		return "is a link to outside of the log directory";
+		return "is a link that leads out of the log directory";
 	case EMFILE:
 	case ENFILE:
 		return "could not be opened: too many open files";
@@ -494,6 +476,7 @@ static bool keep(struct ss_walk *w)
 	for (size_t i = 0; w->runs.n && i < w->loose.n; i++)
 		ss_walk_look(w, w->loose.v[i].dir, (struct ss_str){ 0 },
 		     "holds profiles, but not below plugins/profile: open this directory itself");
+	ss_walk_tell_rest(w);
 	s->skipped = SS_NEW_N(&s->arena, struct ss_skipped, w->skipped.n);
 	if (!s->skipped || !keep_runs(w) || w->no_memory)
 		return false;
@@ -523,6 +506,11 @@ static bool scan_tree(struct ss_store *s, enum ss_scan what)
 	ss_sidecar_free(&w.sidecar);
 	ss_vec_free(&w.subdirs);
 	ss_vec_free(&w.linked);
+	ss_vec_free(&w.unsure);
+	ss_vec_free(&w.forms);
+	ss_strmap_free(&w.form_numbers);
+	ss_arena_release(&w.names);
+	ss_arena_release(&w.form_names);
 	ss_u64map_free(&w.seen);
 	return ok;
 }

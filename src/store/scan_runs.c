@@ -97,7 +97,7 @@ static bool part_processes(struct ss_walk *w, const struct ss_walk_dir *d)
 		struct ss_walk_file f = w->files.v[i];
 		f.older = v[i].older;
 		if (f.older > MOST_SPANS)
-			ss_walk_look(w, d->path, f.name, "was written by one of too many processes, and an old one");
+			ss_walk_look(w, d->path, f.name, "is an older file: too many processes wrote one");
 		else
 			w->files.v[n++] = f;
 	}

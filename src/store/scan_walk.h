@@ -36,6 +36,20 @@ struct ss_walk_files {
 	size_t n, cap;
 };
 
+/* A file whose name does not say what it is (scan_inside.c). */
+struct ss_walk_unsure {
+	struct ss_str name;	/* NUL-terminated */
+	uint32_t form;		/* SS_NONE: not to be looked at */
+	bool chosen, looked;
+};
+
+/* Names that differ in their numbers only. */
+struct ss_walk_form {
+	size_t nmissed; /* files looked at that are no traces */
+	size_t chosen;	/* to be looked at next */
+	bool has_trace;
+};
+
 struct ss_walk {
 	struct ss_store *s;
 	enum ss_scan what;
@@ -47,10 +61,19 @@ struct ss_walk {
 	struct ss_sidecar sidecar; /* files of other kinds, to be handed to the runs at the end */
 	struct ss_u64map seen;
 	size_t nentries, nsniffed;
+	/* Files of unsure names: those that were looked at and of them those that are no traces; not, as names like theirs are
+	   no traces, and not for other reasons. */
+	size_t nlooked, nmissed, nalike, nothers;
+	struct ss_strmap form_numbers;
+	SS_VEC(struct ss_walk_form) forms; /* by number */
+	struct ss_arena form_names;
 	/* of the directory being read */
 	struct ss_walk_files files;	    /* hosts */
 	struct ss_walk_files torch;	    /* hosts of PyTorch's traces that stand among profiles */
 	SS_VEC(struct ss_walk_file) others; /* of other kinds */
+	SS_VEC(struct ss_walk_unsure) unsure;
+	size_t nunsure_over; /* more of them */
+	struct ss_arena names;
 	SS_VEC(struct ss_str) subdirs;
 	SS_VEC(struct ss_str) linked;
 	bool no_memory;
@@ -64,5 +87,17 @@ struct ss_str ss_walk_last_part(struct ss_str path);
 int ss_walk_by_span_desc(struct ss_str a, struct ss_str b);
 /* Runs of the files of a directory. False: memory is out. */
 bool ss_walk_add_run(struct ss_walk *w, const struct ss_walk_dir *d, const struct stat *st);
+
+
+/* ---- files whose names do not say what they are ---- */
+
+bool ss_walk_is_unsure(struct ss_str name);
+/* An entry of the directory that is being read. */
+void ss_walk_add_unsure(struct ss_walk *w, struct ss_str name);
+/* Hand over the traces among them. */
+typedef void ss_walk_take_fn(struct ss_walk *w, const struct ss_walk_dir *d, int dir, struct ss_str name);
+void ss_walk_look_inside(struct ss_walk *w, const struct ss_walk_dir *d, int dir, ss_walk_take_fn *take);
+/* When all is done: how many were not looked into. */
+void ss_walk_tell_rest(struct ss_walk *w);
 
 #endif

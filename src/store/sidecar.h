@@ -30,7 +30,7 @@ bool ss_sidecar_give(const struct ss_sidecar *b, struct ss_run *runs, size_t nru
  */
 bool ss_sidecar_runs(const struct ss_sidecar *b, struct ss_str root, struct ss_run **runs, size_t *nruns,
 		    struct ss_arena *arena);
-/* What belongs to none of the runs and is worth being one, into `orphans` (empty before). */
+/* Collect the files that belong to no run and can be shown as a run, into `orphans` (empty before). */
 bool ss_sidecar_orphans(const struct ss_sidecar *b, const struct ss_run *runs, size_t nruns, struct ss_sidecar *orphans);
 /*
  * Does the file begin with a graph? Programs write it when they start, so its first part is looked at; of a scan, of at most

@@ -185,8 +185,9 @@ bool ss_run_select(const struct ss_run *run, const char *kind, struct ss_str nam
 			       "run '" SS_FMT "' is of merged parts, which hold no events: this needs the profiles themselves",
 			       SS_ARG(run->name));
 	if (v && !n)
-		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' holds no %s", SS_ARG(run->name),
-			       ss_file_kind_says(kind));
+		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' holds no %s%s", SS_ARG(run->name), ss_file_kind_says(kind),
+			       kind || !run->own.n ? "" : ", and so no events: 'stepscope tools PATH' lists the tools that "
+							  "read its other files");
 	out->files = v ? SS_NEW_N(arena, const struct ss_host_file *, n) : NULL;
 	if (!out->files)
 		return ss_fail_mem(err);
@@ -202,11 +203,11 @@ bool ss_run_select(const struct ss_run *run, const char *kind, struct ss_str nam
 
 void ss_selection_fetch(const struct ss_selection *sel)
 {
-	const char **paths = ss_provides() && sel->n > 1 ? calloc(sel->n, sizeof(*paths)) : NULL;
+	const char **paths = sel->n > 1 && ss_provides(sel->files[0]->path) ? calloc(sel->n, sizeof(*paths)) : NULL;
 	for (size_t i = 0; paths && i < sel->n; i++)
 		paths[i] = sel->files[i]->path.p;
 	if (paths)
-		(void)ss_provide_all(paths, sel->n, 0, NULL);
+		(void)ss_provide_all(paths, sel->n, SS_WHOLE_FILE, 0, NULL);
 	free(paths);
 }
 

@@ -18,6 +18,8 @@
  * begin with a graph (of a few hundred files the first part is read), as log directories are full
  * of others.
  *
+ * JSON files of any name are looked into, for they may be traces of PyTorch; of a bucket some of them (scan_inside.c).
+ *
  * Links are followed only to targets inside the top directory. Depth, directories and entries are
  * bounded; what was passed over, and why, stands in `looked`.
  */
@@ -70,6 +72,7 @@ struct ss_store {
 	struct ss_skipped *skipped; /* the first SS_SKIPPED_MAX, in the order of the walk */
 	size_t nskipped, nskipped_all;
 	size_t ndirs, nfiles;	/* visited */
+	size_t nunread;		/* files whose names do not say what they are, and that were not looked into */
 	bool stopped;		/* a bound was reached: there may be more runs */
 	struct ss_arena arena;
 };
@@ -144,7 +147,7 @@ const struct ss_host_file **ss_run_files(const struct ss_run *run, const char *k
  */
 bool ss_run_select(const struct ss_run *run, const char *kind, struct ss_str names, bool all_by_default, struct ss_arena *arena,
 		   struct ss_selection *out, struct ss_err *err);
-/* Its files come from elsewhere: several at once (base/provide.h). Else nothing is done. */
+/* Fetch several files of the run at once if they come from another place (base/provide.h); else do nothing. */
 void ss_selection_fetch(const struct ss_selection *sel);
 /* A sentence or two on why a scan found nothing; lives in `arena`. */
 struct ss_str ss_store_why_empty(const struct ss_store *s, struct ss_arena *arena);

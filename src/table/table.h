@@ -1,16 +1,16 @@
 /*
- * table.h - the one shape of results: named tables of typed columns, with properties and notes.
+ * table.h - the form of all results: named tables of typed columns, with properties and notes.
  *
- * A tree is a table with a column `parent` (row number, -1 for roots), a graph two tables (nodes,
- * edges), a timeline its own struct beside the tables. Everything lives in the request's arena.
- * Values are numbers with a unit, not text; emitters print them.
+ * * * * A tree is a table with a column `parent` (row number, -1 for roots). A graph is two tables
+ * (nodes, edges). A timeline is a struct of its own. Everything lives in the request's arena. Values
+ * are numbers with a unit, not text; emitters print them.
  *
- * When memory is out, nothing here says so at once: the arena remembers it (base/arena.h), rows and
- * texts that found no room are left out, and ss_tool_run refuses the answer. Who builds tables
- * elsewhere asks for the arena's no_memory at the end.
+ * * * * When memory is out, these functions do not fail at once: the arena remembers it (base/arena.h),
+ * rows and texts without memory are left out, and ss_tool_run refuses the answer. Code that builds
+ * tables elsewhere must check the arena's no_memory at the end.
  *
- * Column and property ids, and the texts of properties, are those of XProf where XProf has them, so
- * that its clients understand the answer.
+ * * * * Column and property ids, and the texts of properties, are those of XProf where XProf has them,
+ * so that its clients understand the answer.
  */
 #ifndef SS_TABLE_TABLE_H
 #define SS_TABLE_TABLE_H
@@ -42,10 +42,12 @@ struct ss_col {
 	const char *id, *label;
 	enum ss_type type;
 	enum ss_unit unit;
-	const char *doc;	/* one sentence: what it is, with its formula; NULL: the label says it all */
+	const char *doc;	/* one sentence that defines the column, with its formula; NULL: the label is enough */
 	/*
-	 * XProf's column property "role" (tooltip, interval); "short:ID": short forms of the texts of column ID;
-	 * "scale:ID": shown in the unit of column ID, so that a row can be read across; or NULL
+	 * XProf's column property "role" (tooltip, interval); "short:ID": short forms of the texts of
+	 * column ID; "scale:ID": shown in the unit of column ID, so that a row can be read across;
+	 * "id": numbers of objects, where a negative number means none and is shown as an empty cell;
+	 * or NULL
 	 */
 	const char *role;
 };
@@ -58,10 +60,10 @@ union ss_column {		/* one array per column, by type */
 };
 
 struct ss_prop {
-	const char *id, *label;	/* label NULL: the id says it all */
+	const char *id, *label;	/* label NULL: the id is the label */
 	enum ss_unit unit;
-	double value;		/* NaN when it is text only */
-	struct ss_str text;	/* as XProf prints it */
+	double value;		/* NaN: the property has only a text */
+	struct ss_str text;	/* the text that XProf prints */
 };
 
 struct ss_table {
@@ -83,19 +85,19 @@ struct ss_note {
 };
 
 /*
- * What the result comes to, for a person who reads nothing else: plain sentences. The first is the
- * answer, the others say what it rests on or what is true as well.
+ * The conclusion of the result, for a person who reads nothing else: plain sentences. The first
+ * sentence is the answer; the others give its evidence or further facts.
  */
 enum ss_mood { SS_MOOD_PLAIN, SS_MOOD_GOOD, SS_MOOD_WARN, SS_MOOD_BAD };
 
 #define SS_CONCLUSION_MORE 8
 
 struct ss_conclusion {
-	struct ss_str text;	/* n is 0: nothing is said */
+	struct ss_str text;	/* n is 0: there is no conclusion */
 	struct ss_str more[SS_CONCLUSION_MORE];
 	size_t nmore;
 	enum ss_mood mood;	/* of `text` */
-	const char *see;	/* the tool that goes on from there, or NULL */
+	const char *see;	/* the tool with further details, or NULL */
 };
 
 struct ss_timeline;
@@ -108,55 +110,51 @@ struct ss_result {
 	struct ss_conclusion conclusion;
 	struct ss_timeline *timeline; /* tools of kind SS_KIND_TIMELINE */
 	/*
-	 * An answer that is a text or a file rather than tables (a program's text, a drawing):
-	 * given to the client as it is, of this type. NULL: there is none, the answer is the
-	 * tables.
+	 * The type of an answer that is a text or a file instead of tables (a program's text, a
+	 * drawing); the client gets `body` unchanged. NULL: the answer is the tables.
 	 */
 	const char *content_type;
 	struct ss_str body;
 	struct ss_arena *arena;
 	/*
-	 * While it copies (ss_tool_visit), texts that are set into cells come from hosts that are
-	 * about to be closed: the tables keep copies in the arena. Its own until then: a result
-	 * must not be moved while it copies.
+	 * The copies of texts in the arena. During ss_tool_visit the texts of cells come from hosts
+	 * that will be closed, so the tables store copies. A result must not be moved meanwhile,
+	 * because its tables point to this member.
 	 */
 	struct ss_intern texts;
-	struct ss_table lost;	/* what ss_result_table gives when memory is out: a table without a row */
+	struct ss_table lost;	/* the table that ss_result_table returns when memory is out: it has no row */
 };
 
 void ss_result_init(struct ss_result *r, struct ss_arena *arena);
 /*
- * Append an empty table. `cols` must live as long as the result (static or in its arena). The
- * pointer is good until the next table is added.
+ * Append an empty table. `cols` must live as long as the result (static or in its arena). The pointer
+ * is valid until the next table is added.
  */
 struct ss_table *ss_result_table(struct ss_result *r, const char *name, const char *title, const struct ss_col *cols,
 				 size_t ncols);
-/* False when memory was out while it was made: to be asked before anybody reads it. */
+/* False when memory was out while the result was made. Call it before the result is read. */
 bool ss_result_is_whole(const struct ss_result *r, struct ss_err *err);
-/* The table of this number; one that memory was out for is a table without a row. */
+/* The table of this number; it has no row if memory was out. */
 struct ss_table *ss_result_at(struct ss_result *r, size_t k);
 void ss_result_note(struct ss_result *r, enum ss_severity severity, struct ss_str text);
-/* Add a sentence to the conclusion; an empty one, and one too many, is passed over. */
+/* Add a sentence to the conclusion; an empty sentence, and one beyond the limit, is ignored. */
 void ss_result_say(struct ss_result *r, struct ss_str text);
-/* The table of this name; one that is not there is an empty one without columns. */
+/* The table of this name; an empty table without columns if there is none. */
 const struct ss_table *ss_result_find(const struct ss_result *r, const char *name);
-/*
- * A warning for each column and property of shares in which some are above 100 %.
- * over_100_percent.c.
- */
+/* Add a warning for each column and property of shares that has values above 100 %. over_100_percent.c. */
 void ss_result_note_over_100_percent(struct ss_result *r);
 
 /* Make room for `nrows` rows in all. */
 void ss_table_reserve(struct ss_table *t, size_t nrows);
 /*
- * Append a row (cells 0, "", false); its cells are set by the functions below. None when memory is
- * out.
+ * Append a row (cells 0, "", false); its cells are set by the functions below. It adds no row when
+ * memory is out.
  */
 void ss_table_row(struct ss_table *t);
 /*
- * Set a cell of the last row, by column number in the order of `cols`. The type must be the
- * column's (asserted). Nothing happens while there is no row. Texts are borrowed, or copied while
- * hosts may be closed (struct ss_result.texts).
+ * Set a cell of the last row, by column number in the order of `cols`. The type must be the column's
+ * (asserted). Without a row the call has no effect. Texts are borrowed, or copied while hosts may be
+ * closed (struct ss_result.texts).
  */
 void ss_set_str(struct ss_table *t, size_t col, struct ss_str v);
 void ss_set_f64(struct ss_table *t, size_t col, double v);
@@ -166,8 +164,8 @@ void ss_set_bool(struct ss_table *t, size_t col, bool v);
 /* Number of the column of this id, SS_NPOS if there is none. */
 size_t ss_table_col(const struct ss_table *t, const char *id);
 /*
- * A cell by the id of its column: "", 0 or false where there is no such row or column, or it is of
- * another type. ss_cell_f64 takes whole numbers as well.
+ * A cell by the id of its column; "", 0 or false if the row or column does not exist, or has another
+ * type. ss_cell_f64 takes whole numbers as well.
  */
 struct ss_str ss_cell_str(const struct ss_table *t, size_t row, const char *col);
 double ss_cell_f64(const struct ss_table *t, size_t row, const char *col);
@@ -184,7 +182,7 @@ void ss_table_prop_num(struct ss_table *t, const char *id, const char *label, en
 const struct ss_prop *ss_table_find_prop(const struct ss_table *t, const char *id);
 /* The property of the first table that has it, or NULL. */
 const struct ss_prop *ss_result_find_prop(const struct ss_result *r, const char *id);
-/* Its value, or the number that its text is; NAN: neither. */
+/* The value of the cell, or the number that its text holds; NAN: neither. */
 double ss_result_number(const struct ss_result *r, const char *id);
 
 #endif

@@ -65,7 +65,7 @@ struct ss_tl_arg {
 	struct ss_tl_value value;
 };
 
-/* What was taken off the times of a host, if it was corrected. Unknown where nothing ties it to the others: NAN. */
+/* The correction that was subtracted from the times of a host; NAN: nothing links the host to the others. */
 struct ss_tl_clock {
 	struct ss_str host;
 	const char *state;		/* good, corrected, unknown */
@@ -118,7 +118,7 @@ struct ss_tl_pull {
 	/* The next piece, no events at the end; lives until the next call. False on failure. */
 	bool (*next)(struct ss_tl_pull *pull, struct ss_tl_piece *piece, struct ss_err *err);
 	/*
-	 * What the events of a kind have in common. It lives until the next call, its texts as long
+	 * The properties that events of a kind share. It lives until the next call, its texts as long
 	 * as the answer.
 	 */
 	bool (*kind)(struct ss_tl_pull *pull, uint64_t kind, struct ss_tl_kind *out, struct ss_err *err);
@@ -202,7 +202,7 @@ struct ss_tl_steps {
 	size_t slowest, median;		/* index into v; of no steps 0 */
 };
 
-/* How busy a section was, bin by bin, and with what. */
+/* The busy share of a section in each bin, by kind of work. */
 struct ss_tl_band {
 	uint32_t section;		/* of the timeline's, over all hosts */
 	bool device;

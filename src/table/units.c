@@ -1,6 +1,8 @@
 /* units.c - choosing scales. */
 #include "table/units.h"
 
+#include "base/percent.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -103,9 +105,13 @@ void ss_format_value(char *buf, size_t size, enum ss_unit unit, double value)
 		snprintf(buf, size, "-");
 		return;
 	}
+	if (unit == SS_UNIT_FRAC || unit == SS_UNIT_PERCENT) {
+		snprintf(buf, size, "%s", ss_percent_of(unit == SS_UNIT_FRAC ? value : value / 100).s);
+		return;
+	}
 	struct ss_scale s = ss_scale_for(unit, fabs(value), value == floor(value));
 	/* What would be shown as zero with a point is zero. */
-	if (value != 0 && fabs(value * s.factor) < 0.5 * pow(10, -s.decimals) && unit != SS_UNIT_FRAC && unit != SS_UNIT_PERCENT)
+	if (value != 0 && fabs(value * s.factor) < 0.5 * pow(10, -s.decimals))
 		s = ss_scale_for(unit, value = 0, true);
 	bool glued = s.suffix[0] == '%' || !s.suffix[0];
 	snprintf(buf, size, "%.*f%s%s", s.decimals, value * s.factor, glued ? "" : " ", s.suffix);

@@ -22,7 +22,7 @@ struct ss_members {
 	bool (*bytes)(void *arg, struct ss_str piece);
 	bool (*end)(void *arg);
 	/*
-	 * What is not there, or not whole, and why: a static text. `name` is "" for the archive
+	 * A missing or incomplete member, and why, as a static text. `name` is "" for the archive
 	 * itself.
 	 */
 	void (*note)(void *arg, struct ss_str name, const char *why);

@@ -2,8 +2,8 @@
  * gz_in.h - reading gzip, piece by piece: a packed trace is some twenty times as long unpacked and
  * need never be there as a whole.
  *
- * What was packed in several members is one text. A file that is cut short or damaged gives what
- * stands before the damage; ss_gz_in_bad says so then.
+ * Several members become one text. A file that is cut short or damaged gives the text before the
+ * damage, and ss_gz_in_bad is true.
  */
 #ifndef SS_WIRE_GZ_IN_H
 #define SS_WIRE_GZ_IN_H
@@ -19,11 +19,11 @@ bool ss_gz_is(struct ss_str bytes);
  * out.
  */
 struct ss_gz_in *ss_gz_in_open(struct ss_str packed);
-/* Of bare deflate data, without any header, as zip has it. What follows it is left alone. */
+/* Read bare deflate data without a header, as in zip. Bytes after it are not read. */
 struct ss_gz_in *ss_gz_in_open_bare(struct ss_str packed);
 /* The next up to `n` bytes; 0 at the end, or where nothing more can be read. */
 size_t ss_gz_in_read(struct ss_gz_in *g, char *to, size_t n);
-/* How many of the packed bytes were read. */
+/* The number of packed bytes that were read. */
 size_t ss_gz_in_used(const struct ss_gz_in *g);
 bool ss_gz_in_bad(const struct ss_gz_in *g);
 /* Did reading end for lack of memory? Then ss_gz_in_bad says so, too. */

@@ -9,7 +9,7 @@
 
 struct ss_gz_out;
 
-/* What is read once shrinks tenfold with any effort; what is kept and sent around is worth more. */
+/* A text that is read once shrinks tenfold at any level; one that is kept and sent is worth a higher level. */
 enum ss_gz_effort { SS_GZ_FAST = 1, SS_GZ_SMALL = 6 };
 
 /* NULL when memory is out. */

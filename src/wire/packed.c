@@ -7,7 +7,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* What is cut short is read as a stream, which needs a window: no more of it than brotli has. */
+/* A text that is cut short is read as a stream, which needs a window, at most as large as brotli's. */
 #define WINDOW_LOG_MAX 24
 
 enum outcome { WHOLE, PART, NO_MEMORY };

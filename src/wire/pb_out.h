@@ -13,7 +13,7 @@
 
 #define SS_VARINT_BYTES 10
 
-/* Where there is room for SS_VARINT_BYTES; behind what was written. */
+/* Write at a place with room for SS_VARINT_BYTES; returns the place after the written bytes. */
 static inline char *ss_pbo_put(char *at, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)

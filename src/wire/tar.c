@@ -232,7 +232,7 @@ static bool take_member(struct tar *t, const char *b, struct ss_err *err)
 	bool more;
 	if (why)
 		t->to->note(t->to->arg, name, why);
-	/* Of a link the size is that of its target, in some old programs. */
+	/* Some old programs give a link the size of its target. */
 	if (type == '1' || type == '2' || (dir && type != 'D'))
 		more = true;
 	else if (why || dir)

@@ -27,6 +27,7 @@ struct zip {
 	struct ss_str bytes;
 	const struct ss_members *to;
 	char *piece;
+	char name[SS_MEMBER_NAME_BYTES];	/* of a member whose name had to be rewritten */
 	bool stopped, no_memory;
 };
 
@@ -111,6 +112,16 @@ static const char *why_not(const struct member *m)
 	if (m->method != STORED && m->method != DEFLATED && m->method != ZSTD && m->method != ZSTD_OLD)
 		return "is not read: it is packed by another method than deflate and zstd";
 	return NULL;
+}
+
+/* Some programs of Windows write a backslash for the slash in all names of an archive. */
+static struct ss_str with_slashes(struct zip *z, struct ss_str name)
+{
+	if (ss_str_chr(name, '\\') == SS_NPOS || ss_str_chr(name, '/') != SS_NPOS || name.n > sizeof(z->name))
+		return name;
+	for (size_t i = 0; i < name.n; i++)
+		z->name[i] = name.p[i] == '\\' ? '/' : name.p[i];
+	return (struct ss_str){ z->name, name.n };
 }
 
 /* ---- a member's bytes ---- */
@@ -282,8 +293,10 @@ static bool read_listed(struct zip *z, struct directory d)
 	struct ss_str rest = ss_str_sub(z->bytes, (size_t)d.at, (size_t)(d.at + d.bytes));
 	struct member m;
 	bool ok = true;
-	while (ok && next_entry(&rest, &m))
+	while (ok && next_entry(&rest, &m)) {
+		m.name = with_slashes(z, m.name);
 		ok = take_member(z, &m);
+	}
 	if (ok && rest.n && !ss_str_starts(rest, SS_STR("PK\5\5")))
 		z->to->note(z->to->arg, SS_STR(""), "is damaged: a part of its directory cannot be read, and members are missing");
 	return ok;
@@ -306,7 +319,7 @@ static bool take_found(struct zip *z, size_t at, size_t *next)
 	*next = at + 4;
 	if (begin == SIZE_MAX)
 		return true;
-	struct ss_str name = { p + 30, u16(p + 26) };
+	struct ss_str name = with_slashes(z, (struct ss_str){ p + 30, u16(p + 26) });
 	struct member m = { .name = name, .flags = u16(p + 6), .method = u16(p + 8), .mtime_ns = time_of(u16(p + 12), u16(p + 10)),
 			    .crc = u32(p + 14), .packed = u32(p + 18), .size = u32(p + 22), .header = at };
 	take_extra(&m, (struct ss_str){ p + 30 + name.n, u16(p + 28) });

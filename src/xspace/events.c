@@ -508,35 +508,51 @@ bool ss_xevents_load_some(struct ss_xevents *e, const struct ss_xspace *x, const
 	return true;
 }
 
-struct span {
+struct moment {
 	int64_t begin_ps;
 	uint64_t dur_ps;
-	uint32_t from;
+	uint32_t event;
 };
 
 static int by_time(const void *a, const void *b)
 {
-	const struct span *x = a, *y = b;
+	const struct moment *x = a, *y = b;
 	if (x->begin_ps != y->begin_ps)
 		return x->begin_ps < y->begin_ps ? -1 : 1;
 	if (x->dur_ps != y->dur_ps)
 		return x->dur_ps > y->dur_ps ? -1 : 1;
-	return x->from < y->from ? -1 : x->from > y->from;
+	return x->event < y->event ? -1 : x->event > y->event;
+}
+
+bool ss_xevents_order(const struct ss_xevents *e, uint32_t *v, size_t n)
+{
+	struct moment *m = malloc((n + 1) * sizeof(*m));
+	for (size_t i = 0; m && i < n; i++)
+		m[i] = (struct moment){ e->begin_ps[v[i]], e->dur_ps[v[i]], v[i] };
+	if (m)
+		qsort(m, n, sizeof(*m), by_time);
+	for (size_t i = 0; m && i < n; i++)
+		v[i] = m[i].event;
+	bool ok = m != NULL;
+	free(m);
+	return ok;
+}
+
+uint32_t *ss_xevents_in_order(const struct ss_xevents *e)
+{
+	uint32_t *v = malloc(((size_t)e->n + 1) * sizeof(*v));
+	for (uint32_t i = 0; v && i < e->n; i++)
+		v[i] = i;
+	if (v && ss_xevents_order(e, v, e->n))
+		return v;
+	free(v);
+	return NULL;
 }
 
 bool ss_xevents_sort(struct ss_xevents *e, uint32_t **from)
 {
-	struct span *spans = malloc(((size_t)e->n + 1) * sizeof(*spans));
-	*from = malloc(((size_t)e->n + 1) * sizeof(**from));
-	bool ok = spans && *from;
-	for (uint32_t i = 0; ok && i < e->n; i++)
-		spans[i] = (struct span){ e->begin_ps[i], e->dur_ps[i], i };
-	if (ok)
-		qsort(spans, e->n, sizeof(*spans), by_time);
-	for (uint32_t i = 0; ok && i < e->n; i++)
-		(*from)[i] = spans[i].from;
-	free(spans);
-	if (ok && ss_xevents_rebuild(e, *from, e->n)) {
+	*from = ss_xevents_in_order(e);
+	if (*from && ss_xevents_rebuild(e, *from, e->n)) {
 		e->sorted = true;
 		return true;
 	}

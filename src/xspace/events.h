@@ -32,9 +32,8 @@ struct ss_xevents {
 	uint64_t dropped;	/* events that could not be read */
 	uint64_t clipped;	/* that would end later than 64 bits can tell, and end there */
 	/*
-	 * Which stats its events have: a bit for each metadata id below SS_STAT_ID_BITS, the
-	 * highest for all others and where it cannot be told at a glance. What is not there need
-	 * not be looked for.
+	 * The stats of its events: a bit for each metadata id below SS_STAT_ID_BITS; the highest bit is
+	 * for all others and for unknown content. A stat without its bit need not be searched for.
 	 */
 	uint64_t stat_ids;
 	struct ss_hold *hold;	/* where the columns count: ss_xspace.hold */
@@ -73,6 +72,10 @@ void ss_xevents_free(struct ss_xevents *e);
  */
 bool ss_xevents_rebuild(struct ss_xevents *e, const uint32_t *from, uint32_t n);
 void ss_xevents_check_order(struct ss_xevents *e);
+/* `n` events by number, into the order begin ascending, longer first, else by number. False when memory is out. */
+bool ss_xevents_order(const struct ss_xevents *e, uint32_t *v, size_t n);
+/* All of them in that order; the caller's to free. NULL: memory is out. */
+uint32_t *ss_xevents_in_order(const struct ss_xevents *e);
 /*
  * Into the order begin ascending, longer first, else as before. *from gets the old place of each
  * event, the caller frees it. False when memory is out; nothing changed then.

@@ -42,14 +42,13 @@ enum {
 
 	XEVENT_METADATA_META_ID = 1,	/* int64 */
 	XEVENT_METADATA_NAME = 2,	/* string */
-	XEVENT_METADATA_METADATA = 3,	/* bytes */
 	XEVENT_METADATA_DISPLAY_NAME = 4, /* string */
 	XEVENT_METADATA_STATS = 5,	/* repeated XStat */
 	XEVENT_METADATA_CHILD_ID = 6,	/* repeated int64 */
+	XEVENT_METADATA_NAME_IN_FILE = 24001, /* string; ours: the name in the converted trace, where `name` is another */
 
 	XSTAT_METADATA_META_ID = 1,	/* int64 */
 	XSTAT_METADATA_NAME = 2,	/* string */
-	XSTAT_METADATA_DESCRIPTION = 3,	/* string */
 };
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/pool.h"
 #include "xspace/fields.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /*
@@ -22,6 +23,9 @@
 #define PLANE_COST 1024		/* bytes a plane takes here and in the model */
 #define LINE_COST 512		/* the same of a line */
 #define MAX_NOTES 20
+#define NOTE_BYTES 8192		/* two paths, and words */
+#define TEXT_LOOK_BYTES 4096	/* of a damaged file, to tell a copy as text */
+#define TEXT_LETTERS 8		/* beyond ASCII in it: fewer could be chance */
 
 /* Where a plane's, or the file's, top level stops making sense. */
 static uint64_t position(const struct ss_xspace *x, const uint8_t *at)
@@ -29,10 +33,22 @@ static uint64_t position(const struct ss_xspace *x, const uint8_t *at)
 	return (uint64_t)(at - (const uint8_t *)x->file.bytes.p);
 }
 
+/* The text of a note, with the name that the user gave to the file. */
+static struct ss_str named(struct ss_arena *a, struct ss_str text)
+{
+	char shown[NOTE_BYTES];
+	if (!text.p || text.n >= sizeof(shown))
+		return text;
+	snprintf(shown, sizeof(shown), SS_FMT, SS_ARG(text));
+	ss_path_names_apply(shown, sizeof(shown));
+	return ss_arena_str(a, ss_str_from(shown));
+}
+
 bool ss_xspace_note(struct ss_xspace *x, struct ss_str text, struct ss_err *err)
 {
 	if (!x->notes)
 		x->notes = SS_NEW_N(&x->arena, struct ss_str, MAX_NOTES);
+	text = named(&x->arena, text);
 	if (!x->notes || !text.p)
 		return ss_fail_mem(err);
 	if (x->nnotes < MAX_NOTES)
@@ -82,7 +98,7 @@ static bool read_event_meta(struct ss_xevent_meta *m, struct ss_str entry)
 {
 	uint64_t id;
 	struct ss_pb_field f;
-	*m = (struct ss_xevent_meta){ .name = { "", 0 }, .display_name = { "", 0 } };
+	*m = (struct ss_xevent_meta){ .name = { "", 0 }, .display_name = { "", 0 }, .name_in_file = { "", 0 } };
 	if (!ss_pb_map_entry(entry, &id, &m->body))
 		return false;
 	m->id = (int64_t)id;
@@ -92,6 +108,8 @@ static bool read_event_meta(struct ss_xevent_meta *m, struct ss_str entry)
 			m->name = f.bytes;
 		else if (f.key == PB_LEN(XEVENT_METADATA_DISPLAY_NAME))
 			m->display_name = f.bytes;
+		else if (f.key == PB_LEN(XEVENT_METADATA_NAME_IN_FILE))
+			m->name_in_file = f.bytes;
 	}
 	return !c.bad;
 }
@@ -326,6 +344,22 @@ static struct top_counts count_top(struct ss_str bytes)
 	return n;
 }
 
+/*
+ * What a copy as text leaves of the first bytes, and what to do; "": nothing tells so. A profile begins with the tag 0x0a, and
+ * lengths from 128 on make no UTF-8.
+ */
+static const char *damage_by_text_copy(struct ss_str bytes)
+{
+	struct ss_str head = ss_utf8_front(ss_str_sub(bytes, 0, TEXT_LOOK_BYTES), TEXT_LOOK_BYTES);
+	bool marked = ss_str_starts(head, SS_STR("\xef\xbb\xbf")), crlf = ss_str_starts(head, SS_STR("\r\n"));
+	size_t letters = 0;
+	for (size_t i = 0; i < head.n; i++)
+		letters += (unsigned char)head.p[i] >= 0xc0;
+	bool recoded = letters >= TEXT_LETTERS && ss_utf8_valid(head);
+	return marked || crlf || recoded ? ". It was written or copied as text, which changes its bytes: copy the original "
+	    "again as binary" : "";
+}
+
 /* Fills the arrays of the file, which have room for `n`. */
 static bool fill_top(struct ss_xspace *x, struct top_counts n, struct ss_err *err)
 {
@@ -367,8 +401,9 @@ static bool fill_top(struct ss_xspace *x, struct top_counts n, struct ss_err *er
 		    x,
 		    ss_arena_printf(&x->arena,
 				    "'" SS_FMT
-				    "' is truncated: it ends at byte %llu inside a plane; complete records are shown",
-				    SS_ARG(x->path), (unsigned long long)x->file.bytes.n),
+				    "' is truncated: it ends at byte %llu inside a plane; complete records are shown%s",
+				    SS_ARG(x->path), (unsigned long long)x->file.bytes.n,
+				    damage_by_text_copy(x->file.bytes)),
 		    err))
 		return false;
 	return true;
@@ -382,8 +417,8 @@ static bool index_file(struct ss_xspace *x, struct ss_err *err)
 			       "'" SS_FMT "' is empty: the program may have been killed while it wrote it, or the disk is full",
 			       SS_ARG(x->path));
 	if (!n.any)
-		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is not a profile: no XSpace field can be read at its start",
-			       SS_ARG(x->path));
+		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is not a profile: no XSpace field can be read at its start%s",
+			       SS_ARG(x->path), damage_by_text_copy(x->file.bytes));
 	uint64_t left_out = 0;
 	n.planes = afford(x, n.planes, PLANE_COST, &left_out);
 	n.hostnames = afford(x, n.hostnames, sizeof(struct ss_str), &left_out);

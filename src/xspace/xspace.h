@@ -40,6 +40,7 @@ struct ss_xstat_meta {
 struct ss_xevent_meta {
 	int64_t id;
 	struct ss_str name, display_name;
+	struct ss_str name_in_file; /* of a trace in another format, where analyses know the event by another name; else "" */
 	struct ss_str body;	/* the whole XEventMetadata: its stats by ss_xevent_meta_stats */
 };
 
@@ -246,6 +247,13 @@ bool ss_xstats_find(struct ss_xstats it, enum ss_stat stat, struct ss_xstat *out
 static inline struct ss_str ss_xevent_meta_name(const struct ss_xplane *p, uint32_t meta)
 {
 	return meta == SS_NONE ? (struct ss_str){ "", 0 } : p->event_meta[meta].name;
+}
+
+/* The name in the file, in any format. */
+static inline struct ss_str ss_xevent_meta_name_in_file(const struct ss_xplane *p, uint32_t meta)
+{
+	bool other = meta != SS_NONE && p->event_meta[meta].name_in_file.n;
+	return other ? p->event_meta[meta].name_in_file : ss_xevent_meta_name(p, meta);
 }
 
 #endif
