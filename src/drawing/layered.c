@@ -15,7 +15,7 @@ struct lifted {
 	uint32_t link;		/* of the level */
 };
 
-/* What stands in each box, and the edges that connect it. The last group stands in none. */
+/* The nodes of each box and the edges between them. The last group is outside of all boxes. */
 struct groups {
 	struct ss_layered *g;
 	struct ss_arena *arena, *points;

@@ -1,11 +1,11 @@
 /*
- * layered.h - where to put the nodes of a directed graph with boxes, and along which way its edges go: layers from top to
- * bottom, edges downwards.
+ * layered.h - positions of the nodes of a directed graph with boxes, and routes of its edges: layers from top to bottom, edges
+ * downwards.
  *
- * Each box is laid out for itself and then is one node of what it stands in. Layers are by the longest path from the sources.
- * An edge over several layers keeps a place free in each of them and is drawn through these. The order in a layer is by the
- * mean place of the neighbours (Sugiyama 1981); then every node moves as near to its neighbours as the order allows (isotonic
- * regression, which is linear).
+ * Each box is laid out alone and is then one node of the box around it. A node's layer is the longest path to it from the sources.
+ * An edge over several layers keeps a place free in each of them and passes through these places. Nodes of a layer are ordered by
+ * the mean place of their neighbours (Sugiyama 1981); then every node moves as near to its neighbours as the order allows
+ * (isotonic regression, which is linear).
  */
 #ifndef SS_DRAWING_LAYERED_H
 #define SS_DRAWING_LAYERED_H
@@ -13,16 +13,16 @@
 #include "base/arena.h"
 
 struct ss_layered_node {
-	double w, h;		/* in; of boxes: as little as the title needs, and out: what is inside may make it larger */
-	double x, y;		/* out: the left upper corner, from the drawing's */
-	uint32_t box;		/* in: the box it stands in, SS_LAYERED_NONE for none */
+	double w, h;		/* in; of a box: the size of its title. Out: its size with its contents */
+	double x, y;		/* out: the upper left corner, relative to the drawing's */
+	uint32_t box;		/* in: the box around it; SS_LAYERED_NONE: none */
 };
 
 #define SS_LAYERED_NONE UINT32_MAX
 
 struct ss_layered_edge {
 	uint32_t from, to;	/* nodes */
-	double *points;		/* out: x, y, x, y ... from the lower side of the one node to the upper side of the other */
+	double *points;		/* out: x, y, x, y ... from the lower side of `from` to the upper side of `to` */
 	uint32_t npoints;
 };
 
@@ -34,7 +34,7 @@ struct ss_layered_spacing {
 struct ss_layered {
 	struct ss_layered_node *nodes;
 	uint32_t nnodes;
-	/* A box must stand behind the box that it stands in: boxes[i].box < i. */
+	/* A box comes after the box that contains it: boxes[i].box < i. */
 	struct ss_layered_node *boxes;
 	uint32_t nboxes;
 	struct ss_layered_edge *edges;

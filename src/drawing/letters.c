@@ -4,7 +4,7 @@
 #define BOLD 1.1
 #define OTHER 1000	/* whatever is not ASCII; ideographs are as wide as they are high */
 
-/* Of the letters from ' ' to '~', in thousandths of the font's size: those of DejaVu Sans, which are wider than Arial's. */
+/* Widths of the letters from ' ' to '~' in thousandths of the font size: those of DejaVu Sans, which are wider than Arial's. */
 static const unsigned short widths[] = {
 	318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636,
 	636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632,

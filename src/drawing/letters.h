@@ -1,5 +1,5 @@
 /*
- * letters.h - how wide a text is on a page whose font is not known here: as in the widest of the usual ones.
+ * letters.h - the width of a text on a page whose font is not known: its width in the widest of the usual fonts.
  */
 #ifndef SS_DRAWING_LETTERS_H
 #define SS_DRAWING_LETTERS_H

@@ -63,7 +63,7 @@ static void order_layers(struct ss_level *l, const struct by_begin *b, uint32_t 
 	}
 }
 
-/* What nothing leads to stands right above its first user. */
+/* A node without incoming edges is placed directly above its first user. */
 static void lower_sources(struct ss_level *l, const struct by_begin *b, uint32_t *fed)
 {
 	for (uint32_t k = 0; k < l->nlinks; k++)
@@ -141,7 +141,7 @@ static void make_places(struct ss_level *l, struct segment *s)
 	}
 }
 
-/* Of the segments those that begin (or end) at each item: the items at their other ends. */
+/* For each item, the items at the other ends of the segments that begin (or end) at it. */
 static bool list_neighbours(struct ss_level *l, const struct segment *s, uint32_t n, bool below, uint32_t **first, uint32_t **list)
 {
 	*first = SS_NEW_N(l->arena, uint32_t, (size_t)l->nitems + 2);
@@ -256,7 +256,10 @@ struct space {
 	struct run *runs;
 };
 
-/* As near to what is wanted as the order and the distances allow: runs that would overlap are joined and stand at their mean. */
+/*
+ * Place nodes as near to their wanted positions as the order and the distances allow: runs that would
+ * overlap are joined and placed at their mean.
+ */
 static void settle(struct ss_level *l, uint32_t layer, double gap, const struct space *s)
 {
 	uint32_t from = l->layer_first[layer], n = l->layer_first[layer + 1] - from, nruns = 0;
@@ -308,7 +311,7 @@ static double middle_of_neighbours(const struct ss_level *l, uint32_t at, bool a
 	return n ? sum / n : l->items[at].x;
 }
 
-/* The one above, where each is the only neighbour of the other: chains are straight. */
+/* The node above, if each is the only neighbour of the other: chains are drawn straight. */
 static double middle_of_chain(const struct ss_level *l, uint32_t at)
 {
 	if (l->up_first[at + 1] - l->up_first[at] != 1)

@@ -1,5 +1,5 @@
 /*
- * level.h - the inside of one box, or of none, as layers. For layered.c alone.
+ * level.h - the layout of one box, or of the nodes outside of all boxes, in layers. Only layered.c uses it.
  */
 #ifndef SS_DRAWING_LEVEL_H
 #define SS_DRAWING_LEVEL_H
@@ -7,20 +7,20 @@
 #include "drawing/layered.h"
 
 struct ss_level_item {
-	uint32_t what;		/* the caller's; SS_LAYERED_NONE: a place that a long edge keeps free */
+	uint32_t what;		/* a number of the caller; SS_LAYERED_NONE: a place that a long edge keeps free */
 	uint32_t layer, rank;	/* its number in the layer */
 	double w, h;
-	double x, y;		/* out: the left upper corner, from the level's */
+	double x, y;		/* out: the upper left corner, relative to the level's */
 };
 
-/* Between two items. No two are alike, and none leads back to where it begins. */
+/* A link between two different items. No two links are equal. */
 struct ss_level_link {
 	uint32_t from, to;
 	uint32_t first_place, nplaces; /* out: items that it passes */
 };
 
 struct ss_level {
-	struct ss_arena *arena;	/* of what is made */
+	struct ss_arena *arena;	/* of what the layout allocates */
 	struct ss_level_item *items; /* the caller's; out: with the places behind them */
 	uint32_t nitems;
 	struct ss_level_link *links;
@@ -32,7 +32,7 @@ struct ss_level {
 	uint32_t *up_first, *up, *down_first, *down; /* neighbours in the layers above and below, by item */
 };
 
-/* `places` is how many places are left for the whole drawing: edges beyond are drawn straight. False when memory is out. */
+/* `places`: how many places the whole drawing may still take; further edges are drawn straight. False when memory is out. */
 bool ss_level_place(struct ss_level *l, const struct ss_layered_spacing *spacing, uint32_t *places);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * picture.h - a picture while it is made: nodes of so many lines, edges between them, then the rows of `places` and `routes`.
- * For the files beside it.
+ * picture.h - a picture while it is built: nodes with lines of text, edges between them, then the rows of `places` and `routes`.
+ * Only the files of this folder use it.
  */
 #ifndef SS_DRAWING_PICTURE_H
 #define SS_DRAWING_PICTURE_H
@@ -14,13 +14,13 @@
 #define SS_PICTURE_FONT 11.0
 
 struct ss_picture_style {
-	double line, margin, pad; /* of a line; above and below all of them together; left and right together */
+	double line, margin, pad; /* height of a line; above plus below all lines; left plus right */
 	double min_width;
-	size_t most_letters;	/* of a line: longer ones are cut. 0: none are */
-	bool bold;		/* all lines: else only the first */
+	size_t most_letters;	/* of a line: longer lines are cut. 0: no limit */
+	bool bold;		/* all lines are bold; else only the first */
 };
 
-/* Nodes and boxes: what they show and stand for. */
+/* The text of a node or a box, and the row that it represents. */
 struct ss_picture_label {
 	struct ss_str lines;	/* one below the other */
 	int64_t row;
@@ -38,18 +38,20 @@ struct ss_picture {
 	bool no_memory;
 };
 
+/* Add the tables `places` and `routes`, which the rows of pictures are written to. */
+void ss_picture_tables(struct ss_result *r);
 /* Add a line to the node that comes next; an empty one adds nothing. */
 void ss_picture_line(struct ss_picture *p, struct ss_str line);
 /*
- * The node with the lines so far. The page may write `more` lines of numbers below them, none wider than `more_width`. `box`:
- * SS_LAYERED_NONE for none.
+ * Add a node with the lines added so far. The page may write `more` lines of numbers below them, each at most `more_width` wide.
+ * `box`: the box around it; SS_LAYERED_NONE: none.
  */
 void ss_picture_node(struct ss_picture *p, int64_t row, uint32_t box, unsigned more, double more_width);
 /* The same for a box, whose one line is its title. */
 void ss_picture_box(struct ss_picture *p, int64_t row, uint32_t box, double more_width);
-/* Between nodes by their numbers; what leads from or to nowhere is passed over. */
+/* Add an edge between two nodes, by number. An edge from or to a node that does not exist is ignored. */
 void ss_picture_edge(struct ss_picture *p, int64_t row, int64_t from, int64_t to);
-/* Place it and write its rows; then it is empty and has the next number. */
+/* Lay the picture out and write its rows. It is empty afterwards, with the next number. */
 void ss_picture_end(struct ss_picture *p);
 void ss_picture_free(struct ss_picture *p);
 

@@ -1,7 +1,7 @@
 /* program.c - the picture of graph_viewer: instructions, in the boxes of what they belong to. */
 #include "drawing/picture.h"
 
-/* What the page adds in words of its own: "12.3 ms, 4.5%" below an instruction, " · 12.3 ms" behind a title. */
+/* The texts that the page adds: "12.3 ms, 4.5%" below an instruction, " · 12.3 ms" after a title. */
 #define COST_WIDTH 110.0
 #define TITLE_COST_WIDTH 70.0
 

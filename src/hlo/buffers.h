@@ -19,9 +19,8 @@ struct ss_hlo_buffer {
 	uint32_t instr;		/* that defines it: index into the module's instrs, SS_NONE if it has none such */
 	struct ss_str defined_at; /* Location: the index in a tuple */
 	/*
-	 * Of its instruction, or of the element of its tuple that the last number of its index
-	 * names; and its bytes without tiling and padding. Empty and 0 where the instruction is not
-	 * known.
+	 * The shape of the instruction, or of the tuple element that the last number of the index
+	 * names; and its bytes without tiling and padding. Empty and 0 if the instruction is not known.
 	 */
 	struct ss_str shape;
 	int64_t unpadded_bytes;

@@ -10,7 +10,7 @@
 /* The backend_config of an instruction's proto, "" if it has none. */
 struct ss_str ss_hlo_backend_config(struct ss_str instr_body);
 
-/* As XProf shows it: an empty member that compilers for GPUs write and nobody reads is left out. */
+/* The config as XProf shows it: without an empty member that compilers for GPUs write and no program reads. */
 void ss_hlo_backend_config_print(struct ss_buf *b, struct ss_str config);
 
 /*

@@ -87,9 +87,7 @@ enum {
 	HLO_INSTRUCTION_RNG_ALGORITHM = 70, /* RandomAlgorithm */
 	HLO_INSTRUCTION_GLOBAL_DEVICE_IDS = 71, /* bool */
 	HLO_INSTRUCTION_COMPARISON_TYPE = 72, /* string */
-	HLO_INSTRUCTION_CROSS_PROGRAM_PREFETCH = 73, /* bool */
 	HLO_INSTRUCTION_OUTPUT_ALIASING = 74, /* repeated OutputOperandAliasing */
-	HLO_INSTRUCTION_PADDING_TYPE = 75, /* PaddingType */
 	HLO_INSTRUCTION_CALL_SCHEDULE = 76, /* CustomCallSchedule */
 	HLO_INSTRUCTION_API_VERSION = 77, /* CustomCallApiVersion */
 	HLO_INSTRUCTION_ASYNC_THREAD = 79, /* string */
@@ -287,7 +285,6 @@ enum {
 	ALLOCATION_SIZE = 2,		/* int64 */
 	ALLOCATION_IS_THREAD_LOCAL = 3,	/* bool */
 	ALLOCATION_IS_PARAMETER = 5,	/* bool */
-	ALLOCATION_PARAMETER_NUMBER = 6, /* int64 */
 	ALLOCATION_MAYBE_LIVE_OUT = 7,	/* bool */
 	ALLOCATION_COLOR = 8,		/* int64 */
 	ALLOCATION_ASSIGNED = 9,	/* repeated Assigned */

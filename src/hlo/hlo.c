@@ -143,8 +143,8 @@ static void drop_index(struct ss_hlo_module *m)
 }
 
 /*
- * What is indexed is read many times, by indices and counts of an earlier time: it stands in memory of
- * its own, where nobody writes to it meanwhile.
+ * Indexed bytes are read many times, with indices and counts of an earlier moment. They are copied to
+ * own memory, so that no other process can change them.
  */
 static bool settle(struct ss_hlo_module *m)
 {

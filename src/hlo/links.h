@@ -1,6 +1,4 @@
-/*
- * links.h - who uses whom: operands and users of every instruction of a module, as indices.
- */
+/* links.h - operands and users of every instruction of a module, as indices. */
 #ifndef SS_HLO_LINKS_H
 #define SS_HLO_LINKS_H
 
@@ -8,7 +6,7 @@
 #include "hlo/hlo.h"
 
 struct ss_hlo_links {
-	/* Of instruction i: operands[operand_first[i] .. operand_first[i + 1]), as often as they stand there. */
+	/* The operands of instruction i are operands[operand_first[i] .. operand_first[i + 1]), with repetitions. */
 	uint32_t *operands, *operand_first;
 	/* users[user_first[i] .. user_first[i + 1]), each once, in the file's order. */
 	uint32_t *users, *user_first;

@@ -26,7 +26,7 @@ struct small_float {
 	bool nan_is_minus_zero;	/* only minus zero is NaN */
 };
 
-/* Where the data of a type stand in a LiteralProto, and how. */
+/* The field of a LiteralProto that holds the data of a type, and its encoding. */
 static const struct type {
 	uint8_t field, storage;
 	bool is_signed, is_float, is_complex;

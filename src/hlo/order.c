@@ -120,7 +120,7 @@ static bool order_by_use(struct sorter *s, const struct ss_hlo_computation *c, u
 		qsort(keys, c->ninstrs, sizeof(*keys), by_key);
 	for (uint32_t i = 0; ok && i < c->ninstrs; i++)
 		ok = s->used[keys[i].index] || visit(s, c, keys[i].index, out, &n);
-	/* What is used only in circles. */
+	/* Instructions that are used only in circles. */
 	for (uint32_t i = 0; ok && i < c->ninstrs; i++)
 		ok = s->state[keys[i].index] != NEW || visit(s, c, keys[i].index, out, &n);
 	s->o->nshown[index] = n;

@@ -1,9 +1,9 @@
 /*
  * order.h - the order in which the compiler's own texts show a module.
  *
- * Computations: those that are called before their callers. Instructions: as scheduled, where the
- * module has a schedule; else those that are used before their users, beginning with the
- * instructions that nobody uses, by id, the root last.
+ * * Computations: those that are called before their callers. Instructions: as scheduled, where the
+ * module has a schedule; else operands come before their users, beginning with instructions without
+ * users, by id; the root comes last.
  */
 #ifndef SS_HLO_ORDER_H
 #define SS_HLO_ORDER_H
@@ -13,7 +13,7 @@
 
 struct ss_hlo_order {
 	uint32_t *computations;	/* all of them, in order */
-	/* Of computation c the instructions [c.first .. c.first + nshown[c]), as indices into the module's instrs. */
+	/* The instructions of computation c are [c.first .. c.first + nshown[c]), as indices into the module's instrs. */
 	uint32_t *instrs;
 	uint32_t *nshown;
 };

@@ -2,6 +2,7 @@
 #include "hlo/pbtxt.h"
 
 #include "hlo/literal.h"
+#include "hlo/schema.h"
 #include "wire/pb.h"
 
 #include <stdio.h>
@@ -9,122 +10,10 @@
 
 #define MAX_DEPTH 100
 
-enum type { INT32, INT64, UINT32, UINT64, BOOL, FLOAT, DOUBLE, STRING, BYTES, ENUM_TYPE, MESSAGE_TYPE };
-
-/* Messages and enums are numbered in the order of the list. */
-enum message {
-#define MESSAGE(id) MSG_##id,
-#define FIELD(number, type, name)
-#define REPEATED_FIELD FIELD
-#define SHOWN_ZERO_FIELD FIELD
-#define ENUM_FIELD FIELD
-#define REPEATED_ENUM_FIELD FIELD
-#define SHOWN_ZERO_ENUM_FIELD FIELD
-#define MESSAGE_FIELD FIELD
-#define MAP_FIELD FIELD
-#define ENUM(id)
-#define VALUE(number, name)
-#include "hlo/schema.def"
-#undef MESSAGE
-#undef ENUM
-	MESSAGE_COUNT
-};
-
-enum enumeration {
-#define MESSAGE(id)
-#define ENUM(id) ENUM_##id,
-#include "hlo/schema.def"
-#undef ENUM
-	ENUM_COUNT
-};
-
-struct field {
-	uint16_t owner;		/* message */
-	uint16_t number;
-	uint8_t type;
-	bool repeated, shown_zero;
-	uint16_t of;		/* message or enum */
-	const char *name;
-};
-
-#undef FIELD
-#undef REPEATED_FIELD
-#undef SHOWN_ZERO_FIELD
-#undef ENUM_FIELD
-#undef REPEATED_ENUM_FIELD
-#undef SHOWN_ZERO_ENUM_FIELD
-#undef MESSAGE_FIELD
-#undef MAP_FIELD
-#undef MESSAGE
-#undef VALUE
-
-/* The owner of a row is not in it: a row that begins a message has number 0 and says which. */
-static const struct field rows[] = {
-#define MESSAGE(id) { .owner = MSG_##id },
-#define FIELD(num, kind, text) { .number = num, .type = kind, .name = #text },
-#define REPEATED_FIELD(num, kind, text) { .number = num, .type = kind, .repeated = true, .name = #text },
-#define SHOWN_ZERO_FIELD(num, kind, text) { .number = num, .type = kind, .shown_zero = true, .name = #text },
-#define ENUM_FIELD(num, id, text) { .number = num, .type = ENUM_TYPE, .of = ENUM_##id, .name = #text },
-#define REPEATED_ENUM_FIELD(num, id, text) \
-	{ .number = num, .type = ENUM_TYPE, .repeated = true, .of = ENUM_##id, .name = #text },
-#define SHOWN_ZERO_ENUM_FIELD(num, id, text) \
-	{ .number = num, .type = ENUM_TYPE, .shown_zero = true, .of = ENUM_##id, .name = #text },
-#define MESSAGE_FIELD(num, id, text) { .number = num, .type = MESSAGE_TYPE, .of = MSG_##id, .name = #text },
-#define MAP_FIELD MESSAGE_FIELD
-#define ENUM(id)
-#define VALUE(num, text)
-#include "hlo/schema.def"
-#undef MESSAGE
-#undef FIELD
-#undef REPEATED_FIELD
-#undef SHOWN_ZERO_FIELD
-#undef ENUM_FIELD
-#undef REPEATED_ENUM_FIELD
-#undef SHOWN_ZERO_ENUM_FIELD
-#undef MESSAGE_FIELD
-#undef MAP_FIELD
-#undef ENUM
-#undef VALUE
-};
-
-static const struct value {
-	int32_t owner, number;
-	const char *name;
-} values[] = {
-#define MESSAGE(id)
-#define FIELD(num, kind, text)
-#define REPEATED_FIELD FIELD
-#define SHOWN_ZERO_FIELD FIELD
-#define ENUM_FIELD FIELD
-#define REPEATED_ENUM_FIELD FIELD
-#define SHOWN_ZERO_ENUM_FIELD FIELD
-#define MESSAGE_FIELD FIELD
-#define MAP_FIELD FIELD
-#define ENUM(id) { ENUM_##id, 0, NULL },
-#define VALUE(num, text) { -1, num, #text },
-#include "hlo/schema.def"
-};
-
-/* First row of each message and enum, found once for each answer. */
-struct schema {
-	uint16_t messages[MESSAGE_COUNT];
-	uint16_t enums[ENUM_COUNT];
-};
-
 struct printer {
 	struct ss_buf *b;
-	struct schema schema;
+	struct ss_schema schema;
 };
-
-static void read_schema(struct schema *s)
-{
-	for (size_t i = 0; i < SS_COUNT(rows); i++)
-		if (!rows[i].number)
-			s->messages[rows[i].owner] = (uint16_t)(i + 1);
-	for (size_t i = 0; i < SS_COUNT(values); i++)
-		if (values[i].owner >= 0)
-			s->enums[values[i].owner] = (uint16_t)(i + 1);
-}
 
 static void indent(struct ss_buf *b, int depth)
 {
@@ -146,48 +35,48 @@ static void print_double(struct ss_buf *b, double v, const char *short_format, c
 
 static void print_enum(struct printer *p, uint16_t of, int32_t v)
 {
-	for (size_t i = p->schema.enums[of]; i < SS_COUNT(values) && values[i].owner < 0; i++)
-		if (values[i].number == v) {
-			ss_buf_z(p->b, values[i].name);
+	for (const struct ss_schema_value *value = p->schema.enums[of]; value->name; value++)
+		if (value->number == v) {
+			ss_buf_z(p->b, value->name);
 			return;
 		}
 	ss_buf_i64(p->b, v);
 }
 
-static void print_number(struct printer *p, const struct field *f, uint64_t v)
+static void print_number(struct printer *p, const struct ss_schema_field *f, uint64_t v)
 {
 	float single;
 	uint32_t low = (uint32_t)v;
 	switch (f->type) {
-	case INT32:
+	case SS_SCHEMA_INT32:
 		ss_buf_i64(p->b, (int32_t)v);
 		break;
-	case INT64:
+	case SS_SCHEMA_INT64:
 		ss_buf_i64(p->b, (int64_t)v);
 		break;
-	case UINT32:
+	case SS_SCHEMA_UINT32:
 		ss_buf_u64(p->b, low);
 		break;
-	case UINT64:
+	case SS_SCHEMA_UINT64:
 		ss_buf_u64(p->b, v);
 		break;
-	case BOOL:
+	case SS_SCHEMA_BOOL:
 		ss_buf_z(p->b, v ? "true" : "false");
 		break;
-	case FLOAT:
+	case SS_SCHEMA_FLOAT:
 		memcpy(&single, &low, sizeof(single));
 		print_double(p->b, (double)single, "%.6g", "%.9g", true);
 		break;
-	case DOUBLE:
+	case SS_SCHEMA_DOUBLE:
 		print_double(p->b, ss_pb_double(v), "%.15g", "%.17g", false);
 		break;
-	case ENUM_TYPE:
+	case SS_SCHEMA_ENUM:
 		print_enum(p, f->of, (int32_t)v);
 		break;
 	}
 }
 
-static void print_scalar(struct printer *p, const struct field *f, uint64_t v, int depth)
+static void print_scalar(struct printer *p, const struct ss_schema_field *f, uint64_t v, int depth)
 {
 	indent(p->b, depth);
 	ss_buf_z(p->b, f->name);
@@ -196,7 +85,7 @@ static void print_scalar(struct printer *p, const struct field *f, uint64_t v, i
 	ss_buf_char(p->b, '\n');
 }
 
-static void print_text(struct printer *p, const struct field *f, struct ss_str s, int depth)
+static void print_text(struct printer *p, const struct ss_schema_field *f, struct ss_str s, int depth)
 {
 	indent(p->b, depth);
 	ss_buf_z(p->b, f->name);
@@ -206,10 +95,10 @@ static void print_text(struct printer *p, const struct field *f, struct ss_str s
 }
 
 /* Numbers of a packed field stand one after the other. */
-static void print_packed(struct printer *p, const struct field *f, struct ss_str bytes, int depth)
+static void print_packed(struct printer *p, const struct ss_schema_field *f, struct ss_str bytes, int depth)
 {
 	const uint8_t *at = (const uint8_t *)bytes.p, *end = at + bytes.n;
-	size_t width = f->type == FLOAT ? 4 : f->type == DOUBLE ? 8 : 0;
+	size_t width = f->type == SS_SCHEMA_FLOAT ? 4 : f->type == SS_SCHEMA_DOUBLE ? 8 : 0;
 	uint64_t v;
 	while (at < end && !p->b->over && !p->b->no_memory) {
 		if (width) {
@@ -227,22 +116,22 @@ static void print_packed(struct printer *p, const struct field *f, struct ss_str
 
 static void print_message(struct printer *p, uint16_t message, struct ss_str body, int depth);
 
-static void print_occurrence(struct printer *p, const struct field *f, const struct ss_pb_field *at, int depth)
+static void print_occurrence(struct printer *p, const struct ss_schema_field *f, const struct ss_pb_field *at, int depth)
 {
 	bool is_len = (at->key & 7) == 2;
-	if (f->type == MESSAGE_TYPE && is_len) {
+	if (f->type == SS_SCHEMA_MESSAGE && is_len) {
 		indent(p->b, depth);
 		ss_buf_z(p->b, f->name);
 		ss_buf_lit(p->b, " {\n");
 		print_message(p, f->of, at->bytes, depth + 1);
 		indent(p->b, depth);
 		ss_buf_lit(p->b, "}\n");
-	} else if (f->type == STRING || f->type == BYTES) {
+	} else if (f->type == SS_SCHEMA_STRING || f->type == SS_SCHEMA_BYTES) {
 		if (is_len && (at->bytes.n || f->repeated || f->shown_zero))
 			print_text(p, f, at->bytes, depth);
-	} else if (f->type != MESSAGE_TYPE && is_len) {
+	} else if (f->type != SS_SCHEMA_MESSAGE && is_len) {
 		print_packed(p, f, at->bytes, depth);
-	} else if (f->type != MESSAGE_TYPE && (at->u || f->repeated || f->shown_zero)) {
+	} else if (f->type != SS_SCHEMA_MESSAGE && (at->u || f->repeated || f->shown_zero)) {
 		print_scalar(p, f, at->u, depth);
 	}
 }
@@ -258,8 +147,7 @@ static void print_message(struct printer *p, uint16_t message, struct ss_str bod
 	while (ss_pb_next(&c, &at))
 		if (at.key >> 3 < 128)
 			present[(at.key >> 3) / 64] |= (uint64_t)1 << ((at.key >> 3) % 64);
-	for (size_t i = p->schema.messages[message]; i < SS_COUNT(rows) && rows[i].number; i++) {
-		const struct field *f = &rows[i];
+	for (const struct ss_schema_field *f = p->schema.messages[message]; f->number; f++) {
 		if (!(present[f->number / 64] >> (f->number % 64) & 1))
 			continue;
 		c = ss_pb_of(body);
@@ -272,6 +160,6 @@ static void print_message(struct printer *p, uint16_t message, struct ss_str bod
 void ss_hlo_pbtxt(struct ss_buf *b, struct ss_str hlo_proto)
 {
 	struct printer p = { .b = b };
-	read_schema(&p.schema);
-	print_message(&p, MSG_HloProto, hlo_proto, 0);
+	ss_schema_read(&p.schema);
+	print_message(&p, SS_MSG_HloProto, hlo_proto, 0);
 }

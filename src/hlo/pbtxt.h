@@ -7,9 +7,9 @@
 #include "base/buf.h"
 
 /*
- * As the bytes stand: fields by number, unknown ones left out, malformed messages as far as they
- * go. XProf's answer goes through the compiler's own structures and so also holds members that
- * those always have (an empty frontend_attributes in every instruction).
+ * Print the fields in the order of their bytes, by number, without unknown fields, and malformed
+ * messages up to the damage. XProf's answer goes through the compiler's own structures and so also
+ * holds members that those always have (an empty frontend_attributes in every instruction).
  */
 void ss_hlo_pbtxt(struct ss_buf *b, struct ss_str hlo_proto);
 

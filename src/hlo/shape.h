@@ -49,7 +49,7 @@ int64_t ss_hlo_shape_bytes(struct ss_str shape);
 /* Element of a tuple, empty when it has not so many. Linear in `i`. */
 struct ss_str ss_hlo_tuple_at(struct ss_str shape, uint64_t i);
 
-/* As the compiler prints it: "f32[2,3]{1,0:T(8,128)}", "(f32[], s32[4]{0})"; without layouts "f32[2,3]". */
+/* The shape as the compiler prints it: "f32[2,3]{1,0:T(8,128)}", "(f32[], s32[4]{0})"; without layouts "f32[2,3]". */
 void ss_hlo_shape_print(struct ss_buf *b, struct ss_str shape, bool layouts);
 
 #endif

@@ -12,72 +12,15 @@
 #include <stdlib.h>
 
 #define FEW_ELEMENTS 10
-/* Chains of asynchronous updates are short; a longer one is not followed. */
-#define MAX_CHAIN 64
-
-void ss_hlo_print_name(const struct ss_hlo_printer *p, struct ss_str name)
-{
-	if (p->style != SS_HLO_SHORT)
-		ss_buf_char(p->b, '%');
-	ss_buf_str(p->b, name);
-}
 
 /* --- asynchronous wrappings -------------------------------------------------------------------- */
-
-static bool read_by_id(const struct ss_hlo_module *m, int64_t id, struct ss_hlo_instr *out)
-{
-	uint32_t at = ss_hlo_instr_by_id(m, id);
-	if (at == SS_NONE)
-		return false;
-	ss_hlo_instr_read(m->instrs[at], out);
-	return true;
-}
-
-/* The root of a computation that holds nothing but parameters besides, all of them operands of the root. */
-static bool single_instr(const struct ss_hlo_module *m, const struct ss_hlo_computation *c, struct ss_hlo_instr *root)
-{
-	bool found = false;
-	for (uint32_t i = 0; i < c->ninstrs; i++) {
-		struct ss_hlo_instr one;
-		ss_hlo_instr_read(m->instrs[c->first + i], &one);
-		if (one.id == c->root_id) {
-			*root = one;
-			found = true;
-		} else if (!ss_str_is(one.opcode, "parameter")) {
-			return false;
-		}
-	}
-	return found;
-}
-
-static bool wrapped_of(const struct ss_hlo_module *m, const struct ss_hlo_instr *start, struct ss_hlo_instr *out)
-{
-	struct ss_hlo_ids it = ss_hlo_ids_of(start->body, HLO_INSTRUCTION_CALLED_IDS);
-	int64_t id;
-	uint32_t at = ss_hlo_ids_next(&it, &id) ? ss_hlo_computation_by_id(m, id) : SS_NONE;
-	return at != SS_NONE && single_instr(m, &m->computations[at], out);
-}
-
-bool ss_hlo_wrapped_instr(const struct ss_hlo_module *m, const struct ss_hlo_instr *i, struct ss_hlo_instr *out)
-{
-	struct ss_hlo_instr at = *i;
-	for (int k = 0; k < MAX_CHAIN; k++) {
-		if (ss_str_is(at.opcode, "async-start"))
-			return wrapped_of(m, &at, out);
-		struct ss_hlo_ids it = ss_hlo_ids_of(at.body, HLO_INSTRUCTION_OPERAND_IDS);
-		int64_t id;
-		if (!ss_hlo_ids_next(&it, &id) || !read_by_id(m, id, &at))
-			return false;
-	}
-	return false;
-}
 
 /* Is this computation nothing but the wrapping of one instruction for another thread? It is not shown then. */
 static bool hlo_is_wrapping(const struct ss_hlo_module *m, const struct ss_hlo_computation *c)
 {
-	/* Who calls it is not looked up here: the printer marks the computations that async-starts call. */
+	/* The printer does not look up callers: it marks the computations that async-starts call. */
 	struct ss_hlo_instr root;
-	return single_instr(m, c, &root);
+	return ss_hlo_single_instr(m, c, &root);
 }
 
 /* "custom-call-start" for an async-start that wraps a custom call. */
@@ -99,7 +42,7 @@ static void print_opcode(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 static void print_operand(struct ss_hlo_printer *p, int64_t id)
 {
 	struct ss_hlo_instr operand;
-	if (!read_by_id(p->m, id, &operand)) {
+	if (!ss_hlo_read_by_id(p->m, id, &operand)) {
 		ss_hlo_print_name(p, SS_STR("?"));
 		return;
 	}
@@ -148,7 +91,7 @@ static void print_predecessors(struct ss_hlo_printer *p, const struct ss_hlo_ins
 	for (; ss_hlo_ids_next(&it, &id); any = true) {
 		ss_buf_z(p->b, any ? ", " : p->separator);
 		ss_buf_z(p->b, any ? "" : "control-predecessors={");
-		ss_hlo_print_name(p, read_by_id(p->m, id, &before) ? before.name : SS_STR("?"));
+		ss_hlo_print_name(p, ss_hlo_read_by_id(p->m, id, &before) ? before.name : SS_STR("?"));
 	}
 	if (any)
 		ss_buf_char(p->b, '}');
@@ -205,7 +148,7 @@ static void print_statistics(struct ss_hlo_printer *p, struct ss_str body)
 	ss_buf_char(p->b, '}');
 }
 
-/* Where the instruction comes from is shown if it is known at all. */
+/* The source of the instruction is shown if it is known. */
 static void print_origin_in_source(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	struct ss_str metadata;
@@ -239,7 +182,7 @@ static bool is_bracketed(struct ss_str text)
 	return i + 1 == text.n;
 }
 
-/* What stands between brackets as it is, anything else as a string. */
+/* Print a bracketed value unchanged, and any other value as a string. */
 static void print_backend_config(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	struct ss_str config = ss_hlo_backend_config(i->body);
@@ -255,7 +198,7 @@ static void print_backend_config(struct ss_hlo_printer *p, const struct ss_hlo_i
 	ss_hlo_backend_config_print(p->b, config);
 }
 
-/* What the opcode has, then what any instruction can have. */
+/* First the attributes of the opcode, then those of any instruction. */
 static void print_all_attributes(struct ss_hlo_printer *p, const struct ss_hlo_instr *i)
 {
 	struct ss_str bytes;

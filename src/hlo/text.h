@@ -47,7 +47,10 @@ bool ss_hlo_canonical_open(struct ss_hlo_canonical *c, const struct ss_hlo_modul
  */
 bool ss_hlo_canonical_text(struct ss_hlo_canonical *c, uint32_t instr, struct ss_buf *b, struct ss_str *text);
 
-/* Its attributes a line each, without the computations that it calls, metadata and backend config. False when memory is out. */
+/*
+ * Print the attributes of the instruction, one per line, without called computations, metadata and
+ * backend config. False: out of memory.
+ */
 bool ss_hlo_instr_attributes(struct ss_buf *b, const struct ss_hlo_module *m, uint32_t instr);
 
 #endif

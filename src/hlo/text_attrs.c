@@ -7,13 +7,6 @@
 #include "hlo/shape.h"
 #include "hlo/text_parts.h"
 
-void ss_hlo_attr(struct ss_hlo_printer *p, const char *name)
-{
-	ss_buf_z(p->b, p->in_group && p->b->n > p->group_begin ? ", " : p->separator);
-	ss_buf_z(p->b, name);
-	ss_buf_char(p->b, '=');
-}
-
 static void begin_group(struct ss_hlo_printer *p)
 {
 	p->in_group = true;
@@ -596,7 +589,7 @@ static void print_called(struct ss_hlo_printer *p, uint32_t computation)
 	if (computation == SS_NONE)
 		ss_hlo_print_name(p, SS_STR("?"));
 	else if (p->style == SS_HLO_CANONICAL)
-		ss_hlo_print_body(p, computation);
+		p->body(p, computation);
 	else
 		ss_hlo_print_name(p, p->m->computations[computation].name);
 }

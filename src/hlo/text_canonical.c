@@ -14,38 +14,14 @@ bool ss_hlo_canonical_open(struct ss_hlo_canonical *c, const struct ss_hlo_modul
 	return (c->numbers || ss_fail_mem(err)) && ss_hlo_order_by_use(&c->order, m, arena, err);
 }
 
-bool ss_hlo_canonical_text(struct ss_hlo_canonical *c, uint32_t instr, struct ss_buf *b, struct ss_str *text)
-{
-	struct ss_hlo_printer p = { .b = b, .m = c->m, .style = SS_HLO_CANONICAL, .separator = ", ", .canonical = c };
-	size_t limit_bytes = b->limit_bytes;
-	*text = SS_STR("");
-	b->n = 0;
-	b->limit_bytes = (size_t)c->left_bytes;
-	struct ss_hlo_instr i;
-	ss_hlo_instr_read(c->m->instrs[instr], &i);
-	if (c->left_bytes)
-		ss_hlo_print_unnamed(&p, &i);
-	b->limit_bytes = limit_bytes;
-	bool whole = c->left_bytes && !b->over && !p.too_deep;
-	c->left_bytes -= b->n < c->left_bytes && !b->over ? b->n : c->left_bytes;
-	b->over = false;
-	if (whole)
-		*text = ss_buf_get(b);
-	return !p.no_memory && !b->no_memory;
-}
-
-void ss_hlo_print_tmp(const struct ss_hlo_printer *p, uint32_t instr)
-{
-	ss_buf_printf(p->b, "tmp_%u", p->canonical->numbers[instr]);
-}
-
 static void indent(const struct ss_hlo_printer *p)
 {
 	for (unsigned k = 0; k < p->depth; k++)
 		ss_buf_lit(p->b, "  ");
 }
 
-void ss_hlo_print_body(struct ss_hlo_printer *p, uint32_t computation)
+/* A body, from the end of the line on. */
+static void print_body(struct ss_hlo_printer *p, uint32_t computation)
 {
 	const struct ss_hlo_computation *c = &p->m->computations[computation];
 	const struct ss_hlo_order *order = &p->canonical->order;
@@ -72,4 +48,25 @@ void ss_hlo_print_body(struct ss_hlo_printer *p, uint32_t computation)
 	p->depth--;
 	indent(p);
 	ss_buf_char(p->b, '}');
+}
+
+bool ss_hlo_canonical_text(struct ss_hlo_canonical *c, uint32_t instr, struct ss_buf *b, struct ss_str *text)
+{
+	struct ss_hlo_printer p = { .b = b, .m = c->m, .style = SS_HLO_CANONICAL, .separator = ", ", .canonical = c,
+				   .body = print_body };
+	size_t limit_bytes = b->limit_bytes;
+	*text = SS_STR("");
+	b->n = 0;
+	b->limit_bytes = (size_t)c->left_bytes;
+	struct ss_hlo_instr i;
+	ss_hlo_instr_read(c->m->instrs[instr], &i);
+	if (c->left_bytes)
+		ss_hlo_print_unnamed(&p, &i);
+	b->limit_bytes = limit_bytes;
+	bool whole = c->left_bytes && !b->over && !p.too_deep;
+	c->left_bytes -= b->n < c->left_bytes && !b->over ? b->n : c->left_bytes;
+	b->over = false;
+	if (whole)
+		*text = ss_buf_get(b);
+	return !p.no_memory && !b->no_memory;
 }

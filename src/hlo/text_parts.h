@@ -19,7 +19,9 @@ struct ss_hlo_printer {
 	bool no_calls;		/* leave out what is called, and configs of infeeds and outfeeds: for drawings */
 	int32_t *frames;	/* by old stack frame id: its new one; NULL: as they are */
 	uint32_t nframes;
-	struct ss_hlo_canonical *canonical; /* of the canonical style */
+	/* Of the canonical style; prints what an instruction calls in its place. */
+	struct ss_hlo_canonical *canonical;
+	void (*body)(struct ss_hlo_printer *p, uint32_t computation);
 	unsigned depth;		/* bodies around it, there */
 	bool too_deep;
 	bool no_memory;
@@ -52,9 +54,12 @@ void ss_hlo_print_frontend_attributes(struct ss_hlo_printer *p, struct ss_str at
 void ss_hlo_print_name(const struct ss_hlo_printer *p, struct ss_str name);
 /* "f32[2]{0} add(...)", with what follows. */
 void ss_hlo_print_unnamed(struct ss_hlo_printer *p, const struct ss_hlo_instr *i);
-/* text_canonical.c: the name of an instruction in a body; a body, from the end of the line on. */
+/* The name of an instruction in a body of the canonical style. */
 void ss_hlo_print_tmp(const struct ss_hlo_printer *p, uint32_t instr);
-void ss_hlo_print_body(struct ss_hlo_printer *p, uint32_t computation);
+/* The instruction of this id; false: there is none. */
+bool ss_hlo_read_by_id(const struct ss_hlo_module *m, int64_t id, struct ss_hlo_instr *out);
+/* The root of a computation that holds nothing but parameters besides, all of them operands of the root. */
+bool ss_hlo_single_instr(const struct ss_hlo_module *m, const struct ss_hlo_computation *c, struct ss_hlo_instr *root);
 /*
  * The instruction that an async-start, -update or -done wraps, if its computation holds nothing
  * else; false otherwise. `out` may be `i` itself.

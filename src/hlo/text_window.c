@@ -55,7 +55,7 @@ void ss_hlo_print_window(struct ss_hlo_printer *p, struct ss_str body)
 	ss_buf_char(p->b, '}');
 }
 
-/* Which dimension is what: two letters and the numbers of the spatial ones. */
+/* The roles of the dimensions: two letters, and the numbers of the spatial dimensions. */
 static void labels(struct ss_buf *b, struct ss_str conv, const uint32_t fields[3], const char letters[2])
 {
 	enum { MAX = 32 };
