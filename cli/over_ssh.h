@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 /*
- * Does one of the arguments of this command (argv[0]) name such a path? Then *status is what came of it; where ssh itself takes the
- * place of this program it does not return.
+ * Does one of the arguments of this command (argv[0]) name such a path? Then *status is that of the command there; where none came,
+ * what the command has for a failure.
  */
 bool cli_over_ssh(int argc, char **argv, int *status);
 

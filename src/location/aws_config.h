@@ -22,7 +22,7 @@ bool ss_aws_config_read(struct ss_aws_config *c, struct ss_arena *arena);
 struct ss_str ss_aws_of_profile(const struct ss_aws_config *c, const char *profile, const char *name);
 struct ss_str ss_aws_of_credentials(const struct ss_aws_config *c, const char *profile, const char *name);
 struct ss_str ss_aws_of_config(const struct ss_aws_config *c, const char *profile, const char *name);
-/* Of "[KIND SECTION]"; `below` names the setting whose indented lines are meant, or is NULL. */
+/* Get a setting of "[KIND SECTION]"; `below` names the setting whose indented lines are meant, or is NULL. */
 struct ss_str ss_aws_of_section(const struct ss_aws_config *c, const char *kind, struct ss_str section, const char *below,
 				const char *name);
 bool ss_aws_has_profile(const struct ss_aws_config *c, const char *profile);

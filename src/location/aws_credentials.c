@@ -2,41 +2,11 @@
 #include "location/aws_finding.h"
 
 #include "location/bucket.h"
-#include "rpc/download.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define CHAIN 16 /* profiles that take their credentials from one another */
-
-struct ss_str ss_aws_variable(const char *name)
-{
-	const char *v = getenv(name);
-	return v ? ss_str_from(v) : SS_STR("");
-}
-
-static struct ss_str first_of(struct ss_str a, struct ss_str b)
-{
-	return a.n ? a : b;
-}
-
-bool ss_aws_take(struct ss_aws_finding *f, const struct ss_aws_given *g, struct ss_str from)
-{
-	if (!g->key.p || !g->secret.p || !g->session.p)
-		return ss_fail_mem(f->err);
-	if (!g->key.n || !g->secret.n)
-		return ss_fail(f->err, SS_EFORMAT, "the answer for the credentials " SS_FMT " holds none",
-			       SS_ARG(from));
-	if (g->expires_ns && g->expires_ns <= (int64_t)time(NULL) * 1000000000)
-		return ss_fail(f->err, SS_EIO,
-			       "the credentials " SS_FMT " that were given have expired: is the clock of this machine "
-			       "right?",
-			       SS_ARG(from));
-	*f->a = (struct ss_aws){ g->key, g->secret, g->session, from, g->expires_ns, f->a->region, f->a->endpoint,
-		f->a->of_program };
-	return true;
-}
 
 /* ---- the environment ---- */
 
@@ -51,38 +21,9 @@ static bool of_environment(struct ss_aws_finding *f)
 			       "set");
 	f->a->key = key;
 	f->a->secret = secret;
-	f->a->session = first_of(ss_aws_variable("AWS_SECURITY_TOKEN"), ss_aws_variable("AWS_SESSION_TOKEN"));
+	f->a->session = ss_aws_first(ss_aws_variable("AWS_SECURITY_TOKEN"), ss_aws_variable("AWS_SESSION_TOKEN"));
 	f->a->from = SS_STR("of the environment");
 	return true;
-}
-
-/* ---- other servers than Amazon's ---- */
-
-/* "": none is set. */
-static struct ss_str set_endpoint(const struct ss_aws_finding *f, const char *upper, const char *lower)
-{
-	char name[64];
-	snprintf(name, sizeof(name), "AWS_ENDPOINT_URL_%s", upper);
-	if (ss_str_ieq(ss_aws_variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"), SS_STR("true")))
-		return SS_STR("");
-	struct ss_str services = ss_aws_of_profile(&f->config, f->profile, "services"), of_service = SS_STR("");
-	if (services.n)
-		of_service = ss_aws_of_section(&f->config, "services", services, lower, "endpoint_url");
-	return first_of(first_of(ss_aws_variable(name), ss_aws_variable("AWS_ENDPOINT_URL")),
-			first_of(of_service, ss_aws_of_profile(&f->config, f->profile, "endpoint_url")));
-}
-
-struct ss_str ss_aws_endpoint(struct ss_aws_finding *f, const char *upper, const char *lower, struct ss_str usual)
-{
-	struct ss_str s = ss_arena_str(f->arena, first_of(set_endpoint(f, upper, lower), usual));
-	while (s.n && s.p[s.n - 1] == '/')
-		s.n--;
-	s = ss_arena_printf(f->arena, SS_FMT "/", SS_ARG(s));
-	if (f->arena->no_memory || !s.p) {
-		ss_fail_mem(f->err);
-		return (struct ss_str){ NULL, 0 };
-	}
-	return ss_address_allowed(s, f->err) ? s : (struct ss_str){ NULL, 0 };
 }
 
 /* ---- profiles ---- */
@@ -141,11 +82,11 @@ static bool of_web_identity(struct ss_aws_finding *f, const char *profile, bool 
 				    profile);
 }
 
-/* What AWS tools have to do. */
+/* Sources of credentials that only AWS tools support. */
 static bool leave_to_others(struct ss_aws_finding *f, const char *profile, const char *what)
 {
 	return ss_fail(f->err, SS_EINVAL,
-		       "the profile '%.100s' takes its credentials from %s, which the AWS tools have to do: run "
+		       "the profile '%.100s' takes its credentials from %s, which only the AWS command line can get: run "
 		       "'eval \"$(aws configure export-credentials --profile %.100s --format env)\"', and try again",
 		       profile, what, profile);
 }
@@ -162,7 +103,7 @@ static bool of_profile(struct ss_aws_finding *f, const char *profile, bool envir
 	if (!a->key.n && !take_static(f, profile, ss_aws_of_credentials))
 		return false;
 	if (!a->key.n && setting(f, profile, "login_session").p)
-		return leave_to_others(f, profile, "login_session");
+		return leave_to_others(f, profile, "'aws login' (login_session)");
 	struct ss_str command = setting(f, profile, "credential_process");
 	f->a->of_program |= !a->key.n && command.p;
 	if (!a->key.n && command.p && !ss_aws_process(f, profile, command))
@@ -291,7 +232,7 @@ static bool of_role(struct ss_aws_finding *f)
 
 static bool set_profile(struct ss_aws_finding *f)
 {
-	struct ss_str set = first_of(ss_aws_variable("AWS_DEFAULT_PROFILE"), ss_aws_variable("AWS_PROFILE"));
+	struct ss_str set = ss_aws_first(ss_aws_variable("AWS_DEFAULT_PROFILE"), ss_aws_variable("AWS_PROFILE"));
 	f->profile = set.n ? set.p : "default";
 	if (!ss_aws_config_read(&f->config, f->arena))
 		return ss_fail_mem(f->err);
@@ -307,9 +248,9 @@ bool ss_aws_find(struct ss_aws *a, struct ss_arena *arena, unsigned *requests, s
 	*a = (struct ss_aws){ .region = SS_STR("") };
 	if (!set_profile(&f))
 		return false;
-	a->region = first_of(first_of(ss_aws_variable("AWS_REGION"), ss_aws_variable("AWS_DEFAULT_REGION")),
+	a->region = ss_aws_first(ss_aws_first(ss_aws_variable("AWS_REGION"), ss_aws_variable("AWS_DEFAULT_REGION")),
 			     setting(&f, f.profile, "region"));
-	a->endpoint = set_endpoint(&f, "S3", "s3");
+	a->endpoint = ss_aws_set_endpoint(&f, "S3", "s3");
 	return of_environment(&f) && (a->key.n || of_role(&f)) && (a->key.n || of_profile(&f, f.profile, true)) &&
 	       (a->key.n || ss_aws_of_container(&f)) && (a->key.n || ss_aws_of_machine(&f));
 }

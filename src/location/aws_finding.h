@@ -27,6 +27,12 @@ struct ss_aws_given {
 	int64_t expires_ns;
 };
 
+/* The first of the two that is not empty. */
+static inline struct ss_str ss_aws_first(struct ss_str a, struct ss_str b)
+{
+	return a.n ? a : b;
+}
+
 /* A variable of the environment; "": it is not set, or empty. */
 struct ss_str ss_aws_variable(const char *name);
 /*
@@ -34,6 +40,8 @@ struct ss_str ss_aws_variable(const char *name);
  * source for messages: "of the role ...".
  */
 bool ss_aws_take(struct ss_aws_finding *f, const struct ss_aws_given *g, struct ss_str from);
+/* The address that the user set for a service, as below; "": none is set. */
+struct ss_str ss_aws_set_endpoint(const struct ss_aws_finding *f, const char *upper, const char *lower);
 /*
  * The address of a service other than S3: AWS_ENDPOINT_URL_<upper>, else AWS_ENDPOINT_URL, else the
  * profile's setting, else `usual`. p is NULL after a failure.

@@ -13,9 +13,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#ifdef __APPLE__
-#include <crt_externs.h>
-#endif
 
 #define WORDS 64
 #define WAIT_MS 60000L
@@ -78,15 +75,6 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static char **environment(void)
-{
-#ifdef __APPLE__
-	return *_NSGetEnviron();	/* a library has no `environ` there */
-#else
-	return environ;
-#endif
-}
-
 /* With nothing to read, and all signals as they usually are. */
 static int start(char *const words[], int out, pid_t *pid)
 {
@@ -104,13 +92,13 @@ static int start(char *const words[], int out, pid_t *pid)
 	failed = failed ? failed : posix_spawn_file_actions_adddup2(&files, out, 1);
 	failed = failed ? failed : posix_spawnattr_setsigmask(&attributes, &none);
 	failed = failed ? failed : posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	failed = failed ? failed : posix_spawnp(pid, words[0], &files, &attributes, words, environment());
+	failed = failed ? failed : posix_spawnp(pid, words[0], &files, &attributes, words, ss_environment());
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
 	return failed;
 }
 
-/* What it prints, up to its end. False: it takes too long, or prints too much. */
+/* Read its output up to its end. False: it takes too long, or prints too much. */
 static bool read_all(int fd, struct ss_buf *b, int64_t until_ms)
 {
 	char piece[4096];
@@ -127,7 +115,7 @@ static bool read_all(int fd, struct ss_buf *b, int64_t until_ms)
 	}
 }
 
-/* Its status; -1: it had to be ended. */
+/* The status of the process; -1: it had to be killed. */
 static int wait_for(pid_t pid, bool ends, int64_t until_ms)
 {
 	const struct timespec pause = { 0, 5000000 };

@@ -1,7 +1,7 @@
 /*
- * bucket.h - buckets of object stores: what they hold, and how an object of them is fetched. One file for each kind (s3.c, gs.c).
+ * bucket.h - buckets of object stores: listing and fetching their objects. One file for each kind (s3.c, gs.c).
  *
- * A bucket is asked by several threads at once; its credentials are renewed when they are about to expire.
+ * Several threads may use a bucket at the same time. Its credentials are renewed when they are about to expire.
  */
 #ifndef SS_LOCATION_BUCKET_H
 #define SS_LOCATION_BUCKET_H
@@ -35,9 +35,9 @@ struct ss_bucket_kind {
 	/* Texts in `arena`. */
 	bool (*list)(struct ss_bucket *b, struct ss_str prefix, struct ss_str from, struct ss_arena *arena, struct ss_page *page,
 		     struct ss_err *err);
-	/* Where the object is; p is NULL when memory is out. A `tag` of "" is any. */
+	/* The address of the object; p is NULL when memory is out. A `tag` of "" matches any version. */
 	struct ss_str (*url)(struct ss_bucket *b, struct ss_str key, struct ss_str tag, struct ss_arena *arena);
-	/* What goes with a request for objects now, in `arena`. */
+	/* The headers of a request for objects at this time, in `arena`. */
 	bool (*auth)(struct ss_bucket *b, struct ss_auth *auth, struct ss_arena *arena, struct ss_err *err);
 	/* A refusal told something that makes it worth asking again: another region. */
 	bool (*again)(struct ss_bucket *b);

@@ -75,7 +75,7 @@ static struct ss_str directory_of(const char *root, const char *address, struct 
 bool ss_cache_root(char *root, size_t bytes, struct ss_err *err)
 {
 	if (!root_of(root, bytes))
-		return ss_fail(err, SS_EIO, "there is no directory to keep files in: set STEPSCOPE_CACHE to one");
+		return ss_fail(err, SS_EIO, "there is no directory for the cache: set STEPSCOPE_CACHE to a directory");
 	return ss_make_dirs_above(root, NULL) ||
 	       ss_fail(err, SS_EIO, "cannot keep files in '%s': %s. STEPSCOPE_CACHE sets another place", root, strerror(errno));
 }

@@ -19,7 +19,7 @@
 
 struct ss_cache_entry {
 	int fd;			/* of its directory: as long as it is open, the entry stays; -1: there is none */
-	int lock;		/* held by whoever brings the entry up to date; -1: not this process */
+	int lock;		/* held by the process that updates the entry; -1: not this process */
 	char root[PATH_MAX];	/* where all entries are */
 	struct ss_str dir;
 	struct ss_str path;	/* of the file */
@@ -38,12 +38,12 @@ bool ss_cache_keep(struct ss_cache_entry *e, const char *tag, struct ss_err *err
  * process uses.
  */
 void ss_cache_used(struct ss_cache_entry *e);
-/* The same in two steps, for who uses many entries: looking at all of them takes time. */
+/* The same in two steps, for callers with many entries: checking all entries takes time. */
 void ss_cache_touch(struct ss_cache_entry *e);
 void ss_cache_shrink(const char *root);
-/* What was written and not kept is removed. */
+/* Removes entries that were written but not kept. */
 void ss_cache_close(struct ss_cache_entry *e);
-/* Where all entries are, with "/" at its end, made if need be. */
+/* The directory of all entries, with "/" at its end; it is made if it does not exist. */
 bool ss_cache_root(char *root, size_t bytes, struct ss_err *err);
 /* The most bytes that are kept. */
 uint64_t ss_cache_limit_bytes(void);

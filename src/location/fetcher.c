@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -164,8 +163,10 @@ static void take_answer(struct ss_fetcher *f, const struct ss_fetch_answer *a, s
 		t = t->next;
 	if (!t)
 		return;
-	if (a->code)
-		ss_fail(&t->err, a->code <= SS_ELATER ? (enum ss_errcode)a->code : SS_EIO, SS_FMT, SS_ARG(text));
+	if (a->code) {
+		struct ss_str why = text.n && text.p[0] ? text : SS_STR("the process that fetches gives no reason");
+		ss_fail(&t->err, a->code <= SS_ELATER ? (enum ss_errcode)a->code : SS_EIO, SS_FMT, SS_ARG(why));
+	}
 	f->cost = a->cost;
 	if (!t->path[0])
 		take_list(f, a, text, &t->err);
@@ -236,12 +237,12 @@ static bool wait_for_file(struct ss_fetcher *f, struct ss_str below, const char 
 	if (!f->reads || f->gone)
 		return false;
 	if (!t && f->ntickets >= SS_FETCH_MOST)
-		return ss_fail(err, SS_ELATER, "'%s' waits until other files are fetched: ask again in a moment", path);
+		return ss_fail(err, SS_ELATER, "'%s' waits until other files are fetched: try again in a moment", path);
 	if (!t && !(t = ask(f, below, bytes, err)))
 		return false;
 	bool ok = wait_for(f, t, until_ns);
 	if (!ok)
-		ss_fail(err, SS_ELATER, "'%s' (%.1f MiB) is being fetched: ask again in a moment", path,
+		ss_fail(err, SS_ELATER, "'%s' (%.1f MiB) is being fetched: try again in a moment", path,
 			(double)st->st_size / (1 << 20));
 	else if (t->err.code)
 		ok = ss_fail(err, t->err.code, "%s", t->err.text);
@@ -333,8 +334,8 @@ static bool open_pair(int ends[2], struct ss_err *err)
 	return true;
 }
 
-struct ss_fetcher *ss_fetcher_start(struct ss_tree *t, const struct ss_tree_cost *cost, void (*tell)(struct ss_str text),
-	struct ss_err *err)
+struct ss_fetcher *ss_fetcher_start(struct ss_tree *t, const struct ss_tree_cost *cost, ss_fetcher_fn *run,
+	void (*tell)(struct ss_str text), struct ss_err *err)
 {
 	int ends[2];
 	struct ss_fetcher *f = calloc(1, sizeof(*f));
@@ -347,7 +348,8 @@ struct ss_fetcher *ss_fetcher_start(struct ss_tree *t, const struct ss_tree_cost
 	f->pid = fork();
 	if (f->pid == 0) {
 		close(ends[0]);
-		ss_fetcher_run(t, ends[1], tell);
+		run(t, ends[1], tell);
+		_exit(0);
 	}
 	close(ends[1]);
 	f->fd = ends[0];

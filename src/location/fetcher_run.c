@@ -9,12 +9,10 @@
 #include "base/write.h"
 #include "location/tree_files.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 struct question {
@@ -38,21 +36,6 @@ struct runner {
 	struct queue files, lists;
 	unsigned nlists;
 };
-
-bool ss_fetch_read(int fd, void *p, size_t n)
-{
-	char *at = p;
-	while (n) {
-		ssize_t got = read(fd, at, n);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		at += got;
-		n -= (size_t)got;
-	}
-	return true;
-}
 
 static void answer(struct runner *r, uint32_t id, const struct ss_err *err, struct ss_str text, size_t nnotes_all)
 {
@@ -117,7 +100,7 @@ static void list(struct runner *r, const struct question *q)
 		tell(r, ss_arena_printf(&p.arena, "warning: %s", err.text));
 	else if (change.added || change.changed || change.gone)
 		tell(r, ss_arena_printf(&p.arena,
-					"'%s' was listed anew: files added %zu, changed %zu, gone %zu; so far %u requests",
+					"'%s' was listed again: %zu files added, %zu changed, %zu removed; %u requests so far",
 					r->named, change.added, change.changed, change.gone, ss_tree_cost(r->t).requests));
 	answer(r, q->id, &err, notes_of(&p, &b), p.nnotes_all);
 	ss_buf_free(&b);
@@ -179,7 +162,7 @@ static bool read_question(struct runner *r)
 	if (push(r, head.n ? &r->files : &r->lists, q))
 		return true;
 	struct ss_err err = { 0 };
-	ss_fail(&err, SS_ELATER, "too many files are being fetched: ask again in a moment");
+	ss_fail(&err, SS_ELATER, "too many files are being fetched: try again in a moment");
 	answer(r, q.id, &err, SS_STR(""), 0);
 	free(q.path);
 	return true;

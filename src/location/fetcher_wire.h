@@ -27,8 +27,6 @@ struct ss_fetch_answer {
 	struct ss_tree_cost cost;
 };
 
-/* The work of the new process. */
-_Noreturn void ss_fetcher_run(struct ss_tree *t, int fd, void (*tell)(struct ss_str text));
 /* All `n` bytes; false: the other side is gone. */
 bool ss_fetch_read(int fd, void *p, size_t n);
 

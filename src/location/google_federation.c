@@ -10,7 +10,6 @@
 #define TOKEN_TYPE "urn:ietf:params:oauth:token-type:access_token"
 #define EXCHANGE "urn:ietf:params:oauth:grant-type:token-exchange"
 #define HEADERS 16
-#define LIFE_S 3600
 
 static struct ss_str trimmed(struct ss_str s)
 {
@@ -82,16 +81,16 @@ static bool act_as(struct ss_google_finding *f, struct ss_str url, struct ss_str
 
 static int64_t life_of(const struct ss_jnode *n)
 {
-	int64_t s = ss_jnode_int(ss_jnode_get(n, "service_account_impersonation"), "token_lifetime_seconds", LIFE_S);
-	return s < 600 || s > 12 * LIFE_S ? LIFE_S : s;
+	int64_t s = ss_jnode_int(ss_jnode_get(n, "service_account_impersonation"), "token_lifetime_seconds", SS_GOOGLE_LIFE_S);
+	return s < 600 || s > 12 * SS_GOOGLE_LIFE_S ? SS_GOOGLE_LIFE_S : s;
 }
 
 bool ss_google_impersonated(struct ss_google_finding *f, const struct ss_jnode *n, struct ss_str from, unsigned level)
 {
-	struct ss_str body = body_of(f, ss_jnode_get(n, "delegates"), LIFE_S);
+	struct ss_str body = body_of(f, ss_jnode_get(n, "delegates"), SS_GOOGLE_LIFE_S);
 	struct ss_google_finding source = *f;
 	source.scope = SS_GOOGLE_ALL;
-	return ss_google_of_json(&source, ss_jnode_get(n, "source_credentials"), from, level + 1) &&
+	return f->of_json(&source, ss_jnode_get(n, "source_credentials"), from, level + 1) &&
 	       act_as(f, ss_jnode_text(n, "service_account_impersonation_url"), body, from);
 }
 
@@ -113,7 +112,7 @@ static bool read_headers(struct ss_google_finding *f, const struct ss_jnode *n, 
 	for (n = n ? n->first : NULL; n; n = n->next) {
 		if (count == HEADERS || !is_header(n))
 			return ss_fail(f->err, SS_EFORMAT,
-				       "the headers of a credential_source are none that can be sent");
+				       "the headers of a credential_source cannot be sent");
 		headers[count++] = ss_arena_printf(f->arena, SS_FMT ": " SS_FMT, SS_ARG(n->key), SS_ARG(n->text)).p;
 	}
 	headers[count] = NULL;
@@ -185,7 +184,7 @@ static bool find_token(struct ss_google_finding *f, const struct ss_jnode *n, st
 		       SS_ARG(from),
 		       ss_jnode_get(source, "environment_id") ? "AWS"
 		       : ss_jnode_get(source, "executable")   ? "a program"
-							      : "no credential_source that is known");
+							      : "a credential_source of an unknown kind");
 }
 
 /* The client's name and secret, where there is one, in a header. */

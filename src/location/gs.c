@@ -91,8 +91,8 @@ static bool explain(void *arg, const struct ss_refusal *r, struct ss_err *err)
 	if (r->status == 412)
 		return ss_fail(err, SS_EIO, "'%s' changed while it was fetched: try again", r->shown);
 	if (r->status >= 300 && r->status < 400)
-		return ss_fail(err, SS_EIO, "'%s' is redirected to another host (status %u), and stepscope takes credentials to "
-			"none",
+		return ss_fail(err, SS_EIO, "'%s' is redirected to another host (status %u); stepscope sends credentials to "
+		    "no other host",
 			       r->shown, r->status);
 	return ss_fail(err, SS_EIO, "'%s' was answered with status %u", r->shown, r->status);
 }
@@ -136,7 +136,7 @@ static bool read_list(struct ss_bucket *b, struct ss_str body, struct ss_page *p
 		return ss_fail_mem(err);
 	bool list = n && n->kind == SS_J_OBJECT && ss_jnode_get(n, "error") == NULL && (!items || items->kind == SS_J_ARRAY);
 	if (!list || !take_objects(items, page))
-		return ss_fail(err, SS_EFORMAT, "the list of '" SS_FMT "' is not as Google Cloud Storage writes it",
+		return ss_fail(err, SS_EFORMAT, "the list of '" SS_FMT "' does not have the format of Google Cloud Storage",
 			SS_ARG(b->named));
 	page->next = ss_jnode_text(n, "nextPageToken");
 	return true;

@@ -8,6 +8,7 @@
 #include "location/remote.h"
 #include "location/tree.h"
 #include "location/unpack.h"
+#include "rpc/download.h"
 #include "store/kinds.h"
 
 #include <errno.h>
@@ -47,8 +48,14 @@ static const struct {
 	struct ss_str scheme;
 	const char *advice;
 } schemes[] = {
-	{ SS_STR_INIT("ssh://"), "run 'ssh HOST tar -C DIR -cz . | stepscope COMMAND -', or stepscope itself there" },
-	{ SS_STR_INIT(""), "copy it to this machine, and open the copy" },
+	{ SS_STR_INIT("ssh://"), "only the command line takes ssh://. Run 'ssh HOST tar -C DIR -cz . | stepscope COMMAND -', or "
+				 "stepscope itself there" },
+	{ SS_STR_INIT("s3a://"), "write s3://BUCKET/PATH" },
+	{ SS_STR_INIT("s3n://"), "write s3://BUCKET/PATH" },
+	{ SS_STR_INIT("gcs://"), "write gs://BUCKET/PATH" },
+	{ SS_STR_INIT("file://"), "write the path without file://" },
+	{ SS_STR_INIT(""), "stepscope opens https://, s3://, gs:// and grpc://, and on the command line ssh://, in small letters. "
+			   "Copy it to this machine, and open the copy" },
 };
 
 /* "scheme://...": a path of this name would be there. */
@@ -58,19 +65,19 @@ static bool is_address(struct ss_str named)
 	if (colon == SS_NPOS || !colon)
 		return false;
 	for (size_t i = 0; i < colon; i++)
-		if (!(named.p[i] >= 'a' && named.p[i] <= 'z') && !(named.p[i] >= '0' && named.p[i] <= '9'))
+		if (!((named.p[i] | 32) >= 'a' && (named.p[i] | 32) <= 'z') && !(named.p[i] >= '0' && named.p[i] <= '9'))
 			return false;
 	return true;
 }
 
 static bool refuse_address(struct ss_str named, struct ss_err *err)
 {
+	char shown[200];
 	size_t i = 0;
 	while (!ss_str_starts(named, schemes[i].scheme))
 		i++;
-	return ss_fail(err, SS_EINVAL, "'%.*s' is an address, and stepscope opens files and directories: %s", named.n > 200 ? 200
-		: (int)named.n,
-		       named.p, schemes[i].advice);
+	ss_address_shown(named, shown, sizeof(shown));
+	return ss_fail(err, SS_EINVAL, "'%s' cannot be opened: %s", shown, schemes[i].advice);
 }
 
 /* ---- standard input ---- */
@@ -99,6 +106,8 @@ static bool copy_stdin(const char *path, struct ss_err *err)
 
 static bool take_stdin(struct ss_location *p, struct ss_err *err)
 {
+	if (fcntl(STDIN_FILENO, F_GETFD) < 0)
+		return ss_fail(err, SS_EINVAL, "'-' is standard input, which is closed: pipe a profile or an archive into it");
 	if (isatty(STDIN_FILENO))
 		return ss_fail(err, SS_EINVAL, "'-' is standard input, which is a terminal: pipe a profile or an archive into it");
 	struct ss_str path = ss_scratch_open(&p->scratch, err) ? ss_arena_printf(&p->arena, "%s/" STDIN_NAME, p->scratch.path)
@@ -130,6 +139,15 @@ static bool unpack_into_scratch(struct ss_location *p, struct ss_str packed, enu
 	return (to.p || ss_fail_mem(err)) && ss_archive_unpack(p, packed, what, to, shown, err);
 }
 
+/* The mark of a tar archive's end, two blocks of zeros, and nothing before it. */
+static bool is_end_of_tar(struct ss_str bytes)
+{
+	size_t zeros = 0;
+	while (zeros < bytes.n && zeros < 2 * 512 && !bytes.p[zeros])
+		zeros++;
+	return zeros == 2 * 512;
+}
+
 static bool take_archive(struct ss_location *p, bool from_stdin, struct ss_err *err)
 {
 	const char *packed_path = p->path;
@@ -143,7 +161,8 @@ static bool take_archive(struct ss_location *p, bool from_stdin, struct ss_err *
 	if (ok && what != SS_ARCHIVE_NOT)
 		ok = unpack_into_scratch(p, f.bytes, what, p->named, err);
 	else if (ok && !from_stdin && is_archive_name(ss_str_from(p->path)))
-		ok = ss_fail(err, SS_EFORMAT, "'%s' has the name of an archive, but is not one", p->path);
+		ok = is_end_of_tar(f.bytes) ? ss_fail(err, SS_ENOTFOUND, "'%s' is an empty archive: it has no members", p->path)
+			: ss_fail(err, SS_EFORMAT, "'%s' has the name of an archive, but is not one", p->path);
 	if (ok && ss_file_torn(&f))
 		ok = ss_fail(err, SS_EIO, "'%s' was truncated while it was being read", packed_path);
 	ss_file_close(&f);
@@ -328,17 +347,20 @@ struct ss_str ss_location_total(const struct ss_location *p, struct ss_arena *ar
 			       c.requests == 1 ? "" : "s");
 }
 
-/* Paths of what was unpacked, as the user would say them. */
+struct ss_str ss_location_shown(const struct ss_location *p, struct ss_str path, struct ss_arena *arena)
+{
+	const struct ss_str below = ss_str_from(p->path);
+	if (!ss_location_is_made(p) || !ss_str_starts(path, below))
+		return path;
+	struct ss_str rest = ss_str_sub(path, below.n + (path.n > below.n), path.n);
+	return ss_arena_printf(arena, "%s%s" SS_FMT, p->named, !rest.n ? "" : p->tree ? "/" : ":", SS_ARG(rest));
+}
+
 static bool rename_skipped(const struct ss_location *p, struct ss_store *s)
 {
-	const struct ss_str below = { s->root.p, s->root.n };
 	for (size_t i = 0; i < s->nskipped; i++) {
-		struct ss_str *path = &s->skipped[i].path;
-		if (!ss_str_starts(*path, below))
-			continue;
-		struct ss_str rest = ss_str_sub(*path, below.n + (path->n > below.n), path->n);
-		*path = ss_arena_printf(&s->arena, "%s%s" SS_FMT, p->named, !rest.n ? "" : p->tree ? "/" : ":", SS_ARG(rest));
-		if (!path->p)
+		s->skipped[i].path = ss_location_shown(p, s->skipped[i].path, &s->arena);
+		if (!s->skipped[i].path.p)
 			return false;
 	}
 	return true;
@@ -350,7 +372,7 @@ void ss_location_refresh(const struct ss_location *p)
 		ss_tree_refresh(p->tree, false);
 }
 
-/* What is not shown of what the user named. */
+/* The parts of the location that are left out. */
 static bool add_notes(const struct ss_location *p, struct ss_store *s)
 {
 	bool own = false;

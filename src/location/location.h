@@ -1,18 +1,18 @@
 /*
- * location.h - where the user says that profiles are, and where they lie on this machine then. The
- * one place where a path that is no file or directory of profiles becomes one:
+ * location.h - the place that the user names, and its path on this machine. Only here does a name that is no
+ * file or directory of profiles become one:
  *
  *	DIR, FILE	itself
  *	FILE		an archive (zip; tar, plain or packed with gzip or zstd): a directory of its members
- *	-		what standard input holds: an archive, or one profile
+ *	-		standard input: an archive, or one profile
  *	https://...	a file, profile or archive, fetched into the cache (cache.h)
- *	s3://, gs://	an object in the same way, or what lies below in a bucket, as a directory (tree.h)
+ *	s3://, gs://	an object, fetched in the same way, or the objects below a prefix, as a directory (tree.h)
  *	demo:		the log directory that the program carries (demo.h)
  *	grpc[s]://...	the answers of a server of ProfileAnalysis, as files of a log directory (master.c)
  *
- * Of an archive those members are unpacked that are read by their names (ss_store_reads), into a
- * directory of this process (scratch.h), up to the bound on what a packed file may become
- * (base/hold.h). What is not there, and why, stands in the notes.
+ * The members of an archive whose names are those of profiles (ss_store_reads) are unpacked into a
+ * directory of this process (scratch.h), up to the limit on unpacked bytes (base/hold.h). The notes
+ * name the members that are missing, with the reason.
  */
 #ifndef SS_LOCATION_LOCATION_H
 #define SS_LOCATION_LOCATION_H
@@ -26,55 +26,57 @@
 struct ss_tree;
 
 struct ss_location {
-	const char *named;	/* as the user says */
+	const char *named;	/* by the user */
 	const char *path;	/* on this machine, NUL-terminated */
-	SS_VEC(struct ss_skipped) notes; /* the first SS_SKIPPED_MAX members that are missing or not whole */
+	SS_VEC(struct ss_skipped) notes; /* the first SS_SKIPPED_MAX members that are missing or incomplete */
 	size_t nnotes_all;
 	struct ss_scratch scratch;
 	struct ss_cache_entry cached;	/* of an address */
 	struct ss_tree *tree;		/* of a bucket; NULL: none */
-	const char *left_out;		/* what a server offers beside it, in words; NULL: nothing */
-	unsigned requests;		/* that were made; fetched_bytes is 0 where the cache had the file */
+	const char *left_out;		/* what else the server offers, in words; NULL: nothing */
+	unsigned requests;		/* made so far; fetched_bytes is 0 if the cache had the file */
 	uint64_t fetched_bytes;
-	bool shared;			/* the one of ss_location_share: what lies there is not this one's to close */
-	struct ss_path_name *name;	/* of `path` in messages; NULL: it is what the user named */
-	const char *remark;		/* about the address, worth being told; NULL: none */
+	bool shared;			/* it borrows from the location of ss_location_share, which closes what is there */
+	struct ss_path_name *name;	/* the name of `path` in messages; NULL: `named` */
+	const char *remark;		/* to the user, about the address; NULL: none */
 	struct ss_arena arena;
 };
 
-/* `named` stays with the caller, for as long as the location. */
+/* `named` belongs to the caller and must outlive the location. */
 bool ss_location_open(struct ss_location *p, const char *named, struct ss_err *err);
 /*
- * The same name leads there from now on, without a look at it again, until NULL is given. `p` stays open as long as that:
- * for a process and its children that open one place many times.
+ * From now on, opening the same name gives this location without checking it again, until the function is called with NULL. `p`
+ * must stay open until then. This is for a process and its children that open one place many times.
  */
 void ss_location_share(const struct ss_location *p);
-/* A path of this machine, as it is: nothing is looked at, and nothing need be closed. */
+/* A path of this machine, unchecked. It need not be closed. */
 static inline struct ss_location ss_location_plain(const char *path)
 {
 	return (struct ss_location){ .named = path, .path = path, .scratch = { .fd = -1 }, .cached = { .fd = -1, .lock = -1,
 		.part = -1 } };
 }
 
-/* Also after a failure; removes what was unpacked. */
+/* Call it after a failure, too. Removes the unpacked files. */
 void ss_location_close(struct ss_location *p);
 /*
- * The directory with what was unpacked, of which the process must be able to remove files at the
- * end; NULL: there is none.
+ * The directory of unpacked files; NULL: there is none. The process must be able to remove files
+ * from it at the end.
  */
 const char *ss_location_scratch(const struct ss_location *p);
-/* Does `path` lead to files that were made or fetched for this process, and not to where the user says? */
+/* Does `path` lead to files that were unpacked or fetched for this process, not to the place that the user named? */
 static inline bool ss_location_is_made(const struct ss_location *p)
 {
 	return p->scratch.fd >= 0 || p->requests || p->tree;
 }
-/* What it cost to fetch it, in words; "" where nothing was, p NULL where memory is out. */
+/* A path below `path` as the user would say it, in `arena` if it differs. p is NULL: memory is out. */
+struct ss_str ss_location_shown(const struct ss_location *p, struct ss_str path, struct ss_arena *arena);
+/* The cost of fetching it, in words; "": nothing was fetched; p is NULL: memory is out. */
 struct ss_str ss_location_cost(const struct ss_location *p, struct ss_arena *arena);
-/* Of a bucket that another process lists: it is listed anew soon, if the last list is old enough. */
+/* For a bucket that another process lists: ask it to list the bucket again soon, if the last list is old enough. */
 void ss_location_refresh(const struct ss_location *p);
-/* What it has cost altogether, where files are fetched when they are read; else "", p NULL where memory is out. */
+/* The total cost, if files are fetched when they are read; else "". p is NULL: memory is out. */
 struct ss_str ss_location_total(const struct ss_location *p, struct ss_arena *arena);
-/* All runs there, as ss_store_scan finds them, and among what was passed over the notes. */
+/* All runs of the location, as ss_store_scan finds them. Its notes become entries of the skipped files. */
 bool ss_location_scan(const struct ss_location *p, struct ss_store *s, struct ss_err *err);
 
 #endif

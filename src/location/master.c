@@ -25,7 +25,7 @@
 #define ANSWER_NS INT64_C(600000000000) /* the server may have to read the whole profile first */
 #define NAME_BYTES 200
 
-/* What a tool is called there, and how a file with its answer is by the form of its bytes. NULL: such a form is not read. */
+/* The tool's name on that server, and the name of a file with its answer for each form of its bytes. NULL: the form is not read. */
 static const struct stored {
 	const char *tool, *json, *packed, *proto;
 } stored[] = {
@@ -65,7 +65,7 @@ static bool is_name(struct ss_str s)
 	return s.n && s.n < NAME_BYTES && s.p[0] != '.';
 }
 
-/* Of a log directory with others in it the names have slashes. */
+/* If a log directory contains others, the names have slashes. */
 static bool is_run(struct ss_str s)
 {
 	bool ok = s.n;
@@ -242,7 +242,7 @@ static bool leave_out(struct master *m, struct ss_str tool)
 	return true;
 }
 
-/* What the server has beside what was fetched. */
+/* What else the server has. */
 static bool say_left_out(struct master *m, struct ss_err *err)
 {
 	struct ss_arena *a = &m->p->arena;

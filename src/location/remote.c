@@ -32,7 +32,7 @@ struct ss_str ss_location_file_name(struct ss_str s, struct ss_arena *arena)
 	return copy;
 }
 
-/* What is not to be kept goes to a directory of this process. */
+/* A file that is not to be kept goes to a directory of this process. */
 static bool move_to_scratch(struct ss_location *p, struct ss_str name, struct ss_err *err)
 {
 	struct ss_file f;

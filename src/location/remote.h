@@ -4,15 +4,15 @@
 
 #include "location/location.h"
 
-/* The file at the address p->named, as p->path; p->named is then what messages may say of it. */
+/* Fetch the file at the address p->named; p->path is then its path. p->named becomes the name that messages may show. */
 bool ss_location_fetch(struct ss_location *p, struct ss_err *err);
-/* The answers of the server at grpc://HOST:PORT[/RUN] for one run, in the scratch directory. */
+/* Write the answers of the server at grpc://HOST:PORT[/RUN] for one run into the scratch directory. */
 bool ss_location_ask(struct ss_location *p, struct ss_err *err);
 
-/* The object that the bucket's path names, in the same way. */
+/* Fetch the object that the bucket's path names, in the same way. */
 struct ss_bucket;
 bool ss_location_fetch_object(struct ss_location *p, struct ss_bucket *b, struct ss_err *err);
-/* The last part of an address, as a file of the cache can be called; p is NULL when memory is out. */
+/* The last part of an address, as a file name for the cache; p is NULL when memory is out. */
 struct ss_str ss_location_file_name(struct ss_str address, struct ss_arena *arena);
 
 #endif

@@ -56,10 +56,13 @@ static bool open_s3(struct ss_bucket *b, struct ss_err *err)
 	struct ss_str region = s->who.region.n ? s->who.region : SS_STR("us-east-1"), at = s->who.endpoint;
 	snprintf(s->region, sizeof(s->region), SS_FMT, SS_ARG(region));
 	if (!is_region(s->region))
-		return ss_fail(err, SS_EINVAL, "'%s' is no region of AWS: AWS_REGION or the profile sets it", s->region);
+		return ss_fail(err, SS_EINVAL, "'%s' is not a region of AWS: correct AWS_REGION or the profile", s->region);
 	while (at.n && at.p[at.n - 1] == '/')
 		at.n--;
 	s->endpoint = at;
+	if (ss_str_chr(at, '@') != SS_NPOS)
+		return ss_fail(err, SS_EINVAL, "the endpoint of S3 (AWS_ENDPOINT_URL or endpoint_url of the profile) has a name or "
+			       "a password: leave them out; AWS_ACCESS_KEY_ID and the profile give the keys");
 	return !at.n || ss_address_allowed(at, err);
 }
 
@@ -105,10 +108,10 @@ static const struct {
 	{ "ExpiredToken", "have expired: get new ones (for example with 'aws sso login'), and try again" },
 	{ "TokenRefreshRequired", "have expired: get new ones (for example with 'aws sso login'), and try again" },
 	{ "RequestExpired", "have expired: get new ones (for example with 'aws sso login'), and try again" },
-	{ "InvalidAccessKeyId", "are not known there: is it another account's, or another endpoint's?" },
-	{ "InvalidToken", "are not known there: is it another account's, or another endpoint's?" },
-	{ "InvalidClientTokenId", "are not known there: is it another account's, or another endpoint's?" },
-	{ "SignatureDoesNotMatch", "are not right: the secret is not that of the key" },
+	{ "InvalidAccessKeyId", "are not known there: check the account and the endpoint" },
+	{ "InvalidToken", "are not known there: check the account and the endpoint" },
+	{ "InvalidClientTokenId", "are not known there: check the account and the endpoint" },
+	{ "SignatureDoesNotMatch", "are not valid: the secret does not belong to the key" },
 	{ "RequestTimeTooSkewed", "are refused because the clock of this machine is wrong" },
 	{ "AccessDenied", "do not allow it: s3:ListBucket and s3:GetObject are needed" },
 	{ "AllAccessDisabled", "do not allow it: all access to the bucket is switched off" },
@@ -116,9 +119,9 @@ static const struct {
 
 static bool explain_nobody(const struct ss_refusal *r, const char *code, struct ss_err *err)
 {
-	return ss_fail(err, SS_EIO, "'%s' may not be read without credentials, and none were found (status %u %s): "
+	return ss_fail(err, SS_EIO, "'%s' may not be read without credentials, and none were found (status %u%s%s): "
 		       "set AWS_PROFILE, or "
-		       "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", r->shown, r->status, code);
+		       "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", r->shown, r->status, code[0] ? " " : "", code);
 }
 
 /* With the lock held. */
@@ -137,9 +140,9 @@ static bool explain_known(struct ss_bucket *b, const struct ss_refusal *r, const
 		return ss_fail(err, SS_EIO, "'%s' is in the region %s, and was asked for in %s: set AWS_REGION=%s", r->shown,
 			       s->told, s->region, s->told);
 	if (r->status >= 300 && r->status < 400)
-		return ss_fail(err, SS_EIO, "'%s' is redirected to another host (status %u %s), and stepscope takes credentials to "
-			"none",
-			       r->shown, r->status, code);
+		return ss_fail(err, SS_EIO, "'%s' is redirected to another host (status %u%s%s); stepscope sends credentials "
+		    "to no other host",
+			       r->shown, r->status, code[0] ? " " : "", code);
 	for (size_t i = 0; s->who.key.n && i < SS_COUNT(refusals); i++)
 		if (strcmp(code, refusals[i].code) == 0)
 			return ss_fail(err, SS_EIO, "'%s' may not be read (%s): the credentials " SS_FMT " %s", r->shown, code,
@@ -147,8 +150,8 @@ static bool explain_known(struct ss_bucket *b, const struct ss_refusal *r, const
 	if (!s->who.key.n && (r->status == 401 || r->status == 403))
 		return explain_nobody(r, code, err);
 	if (r->status == 401 || r->status == 403)
-		return ss_fail(err, SS_EIO, "'%s' may not be read with the credentials " SS_FMT " (status %u %s)", r->shown,
-			       SS_ARG(s->who.from), r->status, code);
+		return ss_fail(err, SS_EIO, "'%s' may not be read with the credentials " SS_FMT " (status %u%s%s)", r->shown,
+			       SS_ARG(s->who.from), r->status, code[0] ? " " : "", code);
 	return ss_fail(err, SS_EIO, "'%s' was answered with status %u%s%s", r->shown, r->status, code[0] ? " " : "", code);
 }
 
@@ -260,7 +263,7 @@ static bool read_list(struct ss_bucket *b, struct ss_str body, struct ss_page *p
 		return ss_fail_mem(err);
 	if (!ok || x.bad || !is_list || (more && !page->next.n))
 		return ss_fail(err, SS_EFORMAT,
-			"the list of '" SS_FMT "' is not as S3 writes it: is this the address of an S3 server?",
+			"the list of '" SS_FMT "' does not have the format of S3: check that this is the address of an S3 server",
 			       SS_ARG(b->named));
 	if (!more)
 		page->next = SS_STR("");

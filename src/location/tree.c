@@ -1,7 +1,6 @@
 /* tree.c - see tree.h. */
 #include "location/tree_files.h"
 
-#include "base/system.h"
 #include "base/write.h"
 #include "location/fetcher.h"
 #include "location/remote.h"
@@ -15,15 +14,6 @@
 #define SHRINK_BYTES ((uint64_t)256 << 20)
 
 /* ---- fetching ---- */
-
-/* A tag that the cache can write down. */
-static bool is_tag(struct ss_str tag)
-{
-	for (size_t i = 0; i < tag.n; i++)
-		if ((unsigned char)tag.p[i] < ' ')
-			return false;
-	return tag.n && tag.n < SS_CACHE_TAG_BYTES;
-}
 
 static struct ss_connection *take_connection(struct ss_tree *t, struct ss_err *err)
 {
@@ -107,7 +97,7 @@ static bool fetch_by_cache(struct ss_tree *t, struct ss_tree_file *f, uint64_t b
 {
 	struct ss_cache_entry e;
 	struct ss_bucket *b = t->bucket;
-	struct ss_str tag = is_tag(f->object.tag) ? f->object.tag : SS_STR(""), url = b->kind->url(b, f->object.key, tag, a);
+	struct ss_str tag = f->object.tag, url = b->kind->url(b, f->object.key, tag, a);
 	struct ss_str name = ss_location_file_name(f->path, a);
 	bool whole = bytes >= f->object.bytes;
 	/* Of one address in all versions; an object that was fetched by itself has another tag where the list has no ETags. */
@@ -262,10 +252,10 @@ static void forget_files(struct ss_tree *t)
 	ss_vec_free(&t->files);
 }
 
-bool ss_tree_leave_to_fetcher(struct ss_tree *t, void (*tell)(struct ss_str text), struct ss_err *err)
+bool ss_tree_leave_to_fetcher(struct ss_tree *t, ss_fetcher_fn *run, void (*tell)(struct ss_str text), struct ss_err *err)
 {
 	struct ss_tree_cost cost = ss_tree_cost(t);
-	t->fetcher = ss_fetcher_start(t, &cost, tell, err);
+	t->fetcher = ss_fetcher_start(t, &cost, run, tell, err);
 	if (!t->fetcher)
 		return false;
 	/* From here on it is the other process that knows the list and the credentials, and cleans up. */

@@ -1,6 +1,6 @@
 /*
- * tree.h - a part of a bucket as a directory of this machine: every object that may be read is a file there, of its length and
- * time, and its bytes come when it is opened (base/provide.h), into the cache and from there as a link.
+ * tree.h - a part of a bucket as a directory of this machine. Every object that may be read is a file with the object's length and
+ * time. Opening it fetches its bytes (base/provide.h) into the cache, and the file becomes a link to the cached one.
  */
 #ifndef SS_LOCATION_TREE_H
 #define SS_LOCATION_TREE_H
@@ -11,40 +11,43 @@ struct ss_bucket;
 struct ss_tree;
 
 /*
- * What lies below the bucket's path. The bucket then belongs to the tree, unless *tree stays NULL: nothing lies there. What is
- * not shown goes to the notes of `p`.
+ * Open the objects below the bucket's path. The tree then owns the bucket. If there are no objects, *tree stays NULL and the caller
+ * keeps the bucket. The notes of `p` name the objects that are left out.
  */
 bool ss_tree_open(struct ss_tree **tree, struct ss_bucket *b, struct ss_location *p, struct ss_err *err);
 void ss_tree_close(struct ss_tree *t);
 const char *ss_tree_path(const struct ss_tree *t);
-/* As ss_location_scratch; NULL also where another process fetches. */
+/* Like ss_location_scratch; also NULL if another process fetches. */
 const char *ss_tree_scratch(const struct ss_tree *t);
 
 /*
- * From now on another process fetches and lists, for this one may not connect later; it ends when this one does, however it
- * ends, and `tell` prints there what was done. Before there are threads.
+ * From now on another process fetches and lists, because this one may not connect later. It ends when this process ends in any way.
+ * `run` is its loop, and `tell` prints in it what was fetched. Call this before there are threads.
  */
-bool ss_tree_leave_to_fetcher(struct ss_tree *t, void (*tell)(struct ss_str text), struct ss_err *err);
+typedef void ss_fetcher_fn(struct ss_tree *t, int fd, void (*tell)(struct ss_str text));
+bool ss_tree_leave_to_fetcher(struct ss_tree *t, ss_fetcher_fn *run, void (*tell)(struct ss_str text), struct ss_err *err);
+/* The work of the new process, for `run`. */
+_Noreturn void ss_fetcher_run(struct ss_tree *t, int fd, void (*tell)(struct ss_str text));
 /*
- * The files are those that the bucket has now, if the list is old enough to be asked for again; without `waits` they become so
- * soon. Only where another process fetches.
+ * List the bucket again if the last list is old enough, and update the files. Without `waits` this happens in the background. Only
+ * if another process fetches.
  */
 void ss_tree_refresh(struct ss_tree *t, bool waits);
-/* The notes of the newest list, and what was wrong with it, to the store; *own: there is one. False when memory is out. */
+/* Copy the notes of the newest list, and its error, to the store. *own: there is such a list. False when memory is out. */
 bool ss_tree_notes(struct ss_tree *t, struct ss_store *s, bool *own);
 
-/* What a list changed. */
+/* The changes that a list brought. */
 struct ss_tree_change {
 	size_t added, changed, gone;	/* files */
 };
 
-/* What it took until now. */
+/* The cost so far. */
 struct ss_tree_cost {
 	size_t nlisted, nshown;		/* objects */
-	size_t nfetched, nkept;		/* files that came from there, and from the cache */
+	size_t nfetched, nkept;		/* files fetched from the bucket, and found in the cache */
 	uint64_t fetched_bytes;
 	unsigned requests;
-	unsigned nlists;		/* that were asked for later */
+	unsigned nlists;		/* lists after the first */
 };
 struct ss_tree_cost ss_tree_cost(struct ss_tree *t);
 

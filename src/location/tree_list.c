@@ -8,6 +8,7 @@
 
 #define MOST_PAGES 2000		/* of a list: two million objects */
 #define MOST_FILES 200000
+#define SHOWN_BYTES 300		/* of a name in a note */
 
 struct listing {
 	struct ss_tree *t;
@@ -25,9 +26,15 @@ void ss_tree_file_free(struct ss_tree_file *f)
 	free(f);
 }
 
+/* A list may have any number of names, each as long as its page: those beyond the notes that are kept are counted alone. */
 static bool note(struct listing *l, struct ss_str below, const char *why, struct ss_err *err)
 {
-	struct ss_str shown = ss_arena_printf(&l->p->arena, "%s/" SS_FMT, l->p->named, SS_ARG(below));
+	if (l->p->notes.n >= SS_SKIPPED_MAX) {
+		l->p->nnotes_all++;
+		return true;
+	}
+	struct ss_str shown =
+		ss_arena_printf(&l->p->arena, "%s/" SS_FMT, l->p->named, SS_ARG(ss_str_sub(below, 0, SHOWN_BYTES)));
 	return (shown.p && ss_location_note(l->p, shown.p, SS_STR(""), why)) || ss_fail_mem(err);
 }
 
@@ -47,6 +54,15 @@ bool ss_tree_is_path(struct ss_str name)
 			return false;
 	}
 	return true;
+}
+
+/* A tag that the cache can write down. */
+static bool is_tag(struct ss_str tag)
+{
+	for (size_t i = 0; i < tag.n; i++)
+		if ((unsigned char)tag.p[i] < ' ')
+			return false;
+	return tag.n && tag.n < SS_CACHE_TAG_BYTES;
 }
 
 /* ---- the list ---- */
@@ -74,12 +90,16 @@ static bool take_object(struct listing *l, const struct ss_object *o, size_t ski
 	if (!below.n || ss_str_ends(below, SS_STR("/")) || !ss_store_reads(below) || o->bytes > INT64_MAX)
 		return true;
 	if (!ss_tree_is_path(below))
-		return note(l, below, "is not read: no file can be called so", err);
+		return note(l, below, "is not read: its name is not a valid file path (it has an empty part as in '//', '..' "
+		    "or a control character, or it is too long)", err);
 	if (l->files.n >= MOST_FILES) {
 		l->over = true;
 		return true;
 	}
-	struct ss_tree_file *f = new_file(o, skip);
+	struct ss_object one = *o;
+	if (!is_tag(one.tag))
+		one.tag = SS_STR("");
+	struct ss_tree_file *f = new_file(&one, skip);
 	if (f && ss_vec_push(&l->files, f))
 		return true;
 	ss_tree_file_free(f);
@@ -126,7 +146,7 @@ static bool list_all(struct listing *l, struct ss_err *err)
 	ss_arena_release(&arenas[1]);
 	if (ok && l->over)
 		ok = ss_location_note(l->p, l->p->named, SS_STR(""),
-			"holds too many objects: the rest is not shown. Name a part of it") ||
+			"holds too many objects: the rest is not shown. Name a directory within it") ||
 		     ss_fail_mem(err);
 	return ok;
 }
@@ -172,7 +192,7 @@ static void show(struct listing *l, struct ss_tree_file *f, struct ss_tree_file 
 		(void)note(l, f->path, "is not read: its name collides with that of another object, or is too long for a file",
 			   &l->err);
 	else if (!ok && e == EFBIG)
-		(void)note(l, f->path, "is not read: no file is that large", &l->err);
+		(void)note(l, f->path, "is not read: no file can be that large", &l->err);
 	else if (!ok)
 		ss_fail(&l->err, SS_EIO, "cannot write '" SS_FMT "': %s. STEPSCOPE_CACHE sets another place", SS_ARG(f->path),
 			strerror(e));

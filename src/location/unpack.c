@@ -24,6 +24,8 @@ struct unpacking {
 	struct ss_str name, path; /* of the member that is being written */
 	int64_t mtime_ns;
 	int fd;
+	bool wanted;		/* the member is one that stepscope reads by its name */
+	bool begun, bad;	/* something was written of it; it was noted that it is not whole */
 	size_t nseen, nmade;
 	struct ss_str first;	/* the path of a first member that is not wanted unless it is the only one */
 	bool over, no_memory;
@@ -42,6 +44,7 @@ bool ss_location_note(struct ss_location *p, const char *shown, struct ss_str me
 static void note(void *arg, struct ss_str name, const char *why)
 {
 	struct unpacking *u = arg;
+	u->bad |= u->fd >= 0;
 	u->no_memory |= !ss_location_note(u->p, u->shown, name, why);
 }
 
@@ -55,7 +58,7 @@ static int create(struct unpacking *u)
 	int fd = open(path, flags, 0600);
 	if (fd >= 0 || errno != EEXIST)
 		return fd;
-	note(u, u->name, "is in the archive more than once: the last is read");
+	note(u, u->name, "is in the archive more than once: the last copy is read");
 	if (unlink(path) != 0)
 		return -1;
 	return open(path, flags, 0600);
@@ -92,23 +95,38 @@ static bool begin(void *arg, struct ss_str name, int64_t mtime_ns)
 		note(u, name, "is not read: its name collides with that of another member");
 	else if (u->path.p && u->fd < 0)
 		u->error = errno;
-	if (u->fd >= 0 && wanted)
-		u->nmade++;
-	else if (u->fd >= 0)
-		u->first = u->path;
+	u->wanted = wanted;
+	u->begun = u->bad = false;
 	return u->fd >= 0;
+}
+
+/*
+ * The member is written as far as it can be. One that is not whole and of which nothing is left is no file: an empty one would
+ * read as if its program had been killed.
+ */
+static void keep_member(struct unpacking *u)
+{
+	if (close(u->fd) != 0 && !u->error)
+		u->error = errno;
+	u->fd = -1;
+	if (u->bad && !u->begun)
+		unlink(u->path.p);
+	else if (u->wanted)
+		u->nmade++;
+	else
+		u->first = u->path;
 }
 
 static bool bytes(void *arg, struct ss_str piece)
 {
 	struct unpacking *u = arg;
 	u->over = !ss_hold_take(u->hold, piece.n);
+	u->begun |= !u->over && piece.n;
 	if (!u->over && !ss_write_all(u->fd, piece.p, piece.n))
 		u->error = errno;
 	if (!u->over && !u->error)
 		return true;
-	close(u->fd);
-	u->fd = -1;
+	keep_member(u);
 	return false;
 }
 
@@ -119,9 +137,7 @@ static bool end(void *arg)
 	const struct timespec times[] = { t, t };
 	if (u->mtime_ns > 0)
 		(void)futimens(u->fd, times);
-	if (close(u->fd) != 0)
-		u->error = errno;
-	u->fd = -1;
+	keep_member(u);
 	return !u->error;
 }
 
@@ -190,8 +206,8 @@ static bool conclude(struct unpacking *u, struct ss_err *err)
 			       strerror(u->error));
 	if (u->over)
 		note(u, SS_STR(""),
-			"is not read to its end: unpacked it is longer than a profile can be. Unpack it yourself, and open the "
-			"directory");
+			"is not read to its end: its unpacked size exceeds the limit of a profile. Unpack it yourself, and "
+			"open the directory");
 	if (u->no_memory)
 		return ss_fail_mem(err);
 	if (u->first.p && u->nseen == 1)
@@ -200,11 +216,16 @@ static bool conclude(struct unpacking *u, struct ss_err *err)
 		unlink(u->first.p);
 	if (u->nmade || (u->first.p && u->nseen == 1))
 		return true;
+	if (p->notes.n && ss_str_is(p->notes.v[0].path, u->shown))
+		return ss_fail(err, SS_EFORMAT, "nothing of '%s' can be read: it %s", u->shown, p->notes.v[0].why);
 	if (p->notes.n)
 		return ss_fail(err, SS_EFORMAT, "nothing of '%s' can be read: '" SS_FMT "' %s", u->shown,
 			SS_ARG(p->notes.v[0].path),
 			       p->notes.v[0].why);
-	return ss_fail(err, SS_ENOTFOUND, "no profile is among the %zu members of '%s', by their names", u->nseen, u->shown);
+	if (!u->nseen)
+		return ss_fail(err, SS_ENOTFOUND, "'%s' is an empty archive: it has no members", u->shown);
+	return ss_fail(err, SS_ENOTFOUND, "'%s' holds no profile: none of its %zu member%s has the name of a file that stepscope "
+		"reads", u->shown, u->nseen, u->nseen == 1 ? "" : "s");
 }
 
 bool ss_archive_unpack(struct ss_location *p, struct ss_str packed, enum ss_archive what, struct ss_str to, const char *shown,

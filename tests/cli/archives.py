@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
 """Archives and standard input as PATH: answers are those of the directory, and damaged and hostile archives are told in sentences."""
-import argparse
 import gzip
 import io
 import json
 import os
 import re
-import shutil
 import signal
 import struct
 import subprocess
 import sys
 import tarfile
-import tempfile
 import time
 import urllib.request
 import zipfile
@@ -20,6 +17,7 @@ import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import checks
 import profiles
 
 SAMPLE = os.path.join(profiles.ROOT, 'synth_tpu_3hosts')
@@ -179,7 +177,7 @@ def hostile_tars(c):
         'a long name': (member('n' * 300 + '.xplane.pb', PROFILE), 'name is too long'),
         'a deep name': (member('n/' * 100 + 'x.xplane.pb', PROFILE), 'nested too deep'),
         'a very long name': (member('n/' * 5000 + 'x.xplane.pb', PROFILE), 'name is too long'),
-        'a name twice': (member(*GOOD), 'more than once: the last is read'),
+        'a name twice': (member(*GOOD), 'more than once: the last copy is read'),
         'a file that is a directory, too': (member('plugins/x.json', PROFILE), ''),
     }
     for what, (bad, said) in cases.items():
@@ -222,15 +220,33 @@ def damaged_tars(c):
     c.case('no tar', ['summary', c.path('no.tar', b'words ' * 500)], 1, "has the name of an archive, but is not one")
     c.case('no zip', ['summary', c.path('no.zip', b'words ' * 500)], 1, "has the name of an archive, but is not one")
     c.case('an archive without profiles', ['summary', c.path('none.zip', zip_of([('a.txt', b'a'), ('b.txt', b'b')]))], 1,
-           "no profile is among the 2 members")
-    spoilt = tar_of([member(f'{INSIDE}/good.xplane.pb', PROFILE), member(f'{INSIDE}/spoilt.xplane.pb', os.urandom(99))])
+           "none of its 2 members has the name")
+    spoilt = tar_of([member(f'{INSIDE}/good.xplane.pb', PROFILE), member(f'{INSIDE}/spoilt.xplane.pb', b'\xff\1\xfd' * 33)])
     for what, given, shown in (('file', ['summary', c.path('spoilt.tar', spoilt)], c.path('spoilt.tar', spoilt)), ('pipe', ['summary', '-'], '-')):
         text = c.case(f'a damaged member of a {what}', given, 0, None, data=spoilt if shown == '-' else None).decode()
         c.check(f'a damaged member of a {what} is named as the user named it', f"'{shown}:{INSIDE}/spoilt.xplane.pb' is not a profile" in text
                 and c.tmp not in text, text[:400])
+    for what, data in (('cut', PROFILE[:-3]), ('malformed', PROFILE + b'\xff' * 30)):
+        done = c.run('summary', c.path('part.tar', tar_of([member(f'{INSIDE}/part.xplane.pb', data)])))
+        said = (done.stdout + done.stderr).decode()
+        c.check(f'a {what} member is named as the user named it', f"part.tar:{INSIDE}/part.xplane.pb' is" in said and c.tmp not in said, said)
     c.case('a damaged member alone', ['tool', 'overview_page', c.path('spoilt.tar', spoilt), '--host', 'spoilt'], 1,
            f"spoilt.tar:{INSIDE}/spoilt.xplane.pb' is not a profile")
-    c.case('an empty zip', ['summary', c.path('empty.zip', zip_of([]))], 1, "no profile is among the 0 members")
+    win = zip_of([(f'{INSIDE}/a.xplane.pb', PROFILE), (f'{INSIDE}/b.xplane.pb', PROFILE)])
+    win = win.replace(f'{INSIDE}/'.encode(), f'{INSIDE}/'.replace('/', '\\').encode())
+    for what, data in (('', win), (' without its directory', win[:win.index(b'PK\1\2')])):
+        text = c.case(f'backslashes{what}', ['runs', c.path('win.zip', data)], 0, '' if not what else 'cut|directory|end').decode()
+        c.check(f'backslashes{what}: two hosts of a run', re.search(r'\brun\b', text) and '\\' not in text, text)
+    c.case('an empty zip', ['summary', c.path('empty.zip', zip_of([]))], 1, "is an empty archive: it has no members")
+    c.case('an empty tar', ['summary', c.path('empty.tar', tar_of([]))], 1, "is an empty archive: it has no members")
+    begun = tar_of([member(f'{INSIDE}/good.xplane.pb', PROFILE), member(f'{INSIDE}/cut.xplane.pb', PROFILE)])
+    begun = begun[:begun.rindex(PROFILE)]
+    for doctor in (['doctor', c.path('begun.tar', begun)], ['doctor', '-']):
+        text = c.case(f'{doctor}: nothing is left of a member', doctor, 1, None, data=begun if doctor[1] == '-' else None).decode()
+        c.check(f'{doctor}: the archive is blamed, and by its name', text.count('cut.xplane.pb') == 1 and 'the archive ends within it' in text
+                and 'is empty' not in text and 'just now' not in text and c.tmp not in text, text)
+    text = c.case('doctor of a profile that is piped', ['doctor', '-'], 1, None, data=PROFILE[:-3]).decode()
+    c.check('doctor of a profile that is piped: no name of a temporary file', 'is truncated' in text and c.tmp not in text and 'ago' not in text, text)
 
 
 def hostile_zips(c):
@@ -295,7 +311,7 @@ def bombs(c):
     for name, data in (('bomb.tgz', bomb), ('bomb.zip', zipped)):
         path = c.path(name, data)
         begin = os.times()
-        text = c.case(f'{name} of {len(data) >> 10} KiB', ['summary', path, '--host', 'good'], 0, 'longer than a profile can be').decode()
+        text = c.case(f'{name} of {len(data) >> 10} KiB', ['summary', path, '--host', 'good'], 0, 'exceeds the limit of a profile').decode()
         c.check(f'{name}: the good member is shown', 'host: good' in text, text[:200])
         spent = os.times()
         c.check(f'{name}: in bounded time', spent.children_user + spent.children_system - begin.children_user - begin.children_system < 5)
@@ -308,7 +324,7 @@ def bombs(c):
 
 
 def addresses(c):
-    for address, advice in (('ftp://host/a.zip', 'copy it to this machine'), ('az://bucket/logs', 'copy it to this machine')):
+    for address, advice in (('ftp://host/a.zip', 'Copy it to this machine'), ('az://bucket/logs', 'Copy it to this machine')):
         for command in (['summary'], ['runs'], ['serve', '--port', '0', '--logdir'], ['tool', 'overview_page'], ['sql']):
             more = ['select 1'] if command == ['sql'] else []
             c.case(f'{command[0]} {address}', [*command, address, *more], 1, re.escape(address) + '.*' + advice)
@@ -330,7 +346,8 @@ def served(c):
     with urllib.request.urlopen(f'http://127.0.0.1:{port}/api/runs') as r:
         answer = json.load(r)
     c.check('serve lists the run of an archive', [h['name'] if isinstance(h, dict) else h for h in answer['runs'][0]['hosts']] == HOSTS, str(answer)[:300])
-    c.check('serve calls it as the user does', answer['logdir'] == path, answer['logdir'])
+    c.check('serve calls it as the user does', answer['logdir'] == path and answer['runs'][0]['path'].startswith(path + ':'), str(answer)[:300])
+    c.check('serve calls it as the user does', c.tmp not in str(answer), str(answer)[:300])
     with urllib.request.urlopen(f'http://127.0.0.1:{port}/data/plugin/profile/data?run=run&tag=overview_page') as r:
         c.check('serve answers from it', len(r.read()) > 1000)
     c.check('files are there meanwhile', len(c.left()) == 3, str(c.left()))
@@ -383,20 +400,12 @@ def commands(c):
         c.check(f'{args[0]}: nothing is left', c.left() == [], str(c.left()))
 
 
-def main():
-    a = argparse.ArgumentParser()
-    a.add_argument('--bin', default='build/stepscope')
-    binary = os.path.abspath(a.parse_args().bin)
-    scratch = tempfile.mkdtemp(prefix='archives-')
+def check_all(binary, scratch):
     c = Checks(binary, scratch)
-    try:
-        for part in (same_answers, single_files, hostile_tars, damaged_tars, hostile_zips, bombs, addresses, served, scratch_directory, commands):
-            part(c)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    print(f'{c.passed} passed, {c.failed} failed')
-    return c.failed > 0
+    for part in (same_answers, single_files, hostile_tars, damaged_tars, hostile_zips, bombs, addresses, served, scratch_directory, commands):
+        part(c)
+    return c
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(checks.main('archives', check_all))

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """gs:// as PATH, against a server of our own that wants a token, lists in pages and keeps generations; tokens from everywhere, claims checked by openssl."""
-import argparse
 import base64
 import http.server
 import json
@@ -9,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.parse
@@ -18,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 sys.path.insert(0, HERE)
 import buckets
+import checks
 
 RUN, FILES = buckets.RUN, buckets.FILES
 TOKEN, REFRESH = 'ya29.a0-SECRETTOKEN', '1//0-SECRETREFRESH'
@@ -181,8 +180,8 @@ class Bucket(buckets.Bucket):
 
 def faults(c, s):
     for path, said in {'denied/l': r'may not be read without credentials', 'none/l': "there is no bucket 'none'", 'teapot/l': 'answered with status 418', 'moved/l': 'redirected to another host',
-                       'logs/none': "there is no 'gs://logs/none'", 'logs/none.tar': "there is no 'gs://logs/none.tar'", 'notjson/l': 'is not as Google', 'error/l': 'is not as Google',
-                       'items/l': 'is not as Google', 'nosize/l': 'is not as Google', 'endless/l': 'does not end', 'deep/l': 'is not as Google'}.items():
+                       'logs/none': "there is no 'gs://logs/none'", 'logs/none.tar': "there is no 'gs://logs/none.tar'", 'notjson/l': 'does not have the format of Google', 'error/l': 'does not have the format of Google',
+                       'items/l': 'does not have the format of Google', 'nosize/l': 'does not have the format of Google', 'endless/l': 'does not end', 'deep/l': 'does not have the format of Google'}.items():
         c.case(path, ['runs', 'gs://' + path], 1, said)
     c.case('no bucket', ['runs', 'gs://'], 1, 'names no bucket')
     c.case('an endpoint without encryption', ['runs', 'gs://logs/x'], 1, 'is not encrypted', keys={'STORAGE_EMULATOR_HOST': '192.0.2.1:80'})
@@ -200,10 +199,10 @@ def tokens(c, s):
     user = {'type': 'authorized_user', 'client_id': 'i', 'client_secret': 'c/s+', 'refresh_token': REFRESH, 'token_uri': s.url + '/token'}
     with open(f'{c.scratch}/key.pem') as f:
         account = {'type': 'service_account', 'client_email': 'a"b@x', 'private_key': f.read(), 'token_uri': s.url + '/token'}
-    ready = r'no answer of gs://logs/x'
+    ready = r'no answer from gs://logs/x'
     for what, value, said in (
             ('a user', user, ready), ('a service account', account, ready), ('one that was revoked', {**user, 'refresh_token': 'x'}, r'have expired or were revoked \(invalid_grant\)'),
-            ('a key that is none', {**account, 'private_key': 'x'}, 'is none of RSA in PEM'), ('another kind', {'type': 'gdch_service_account'}, 'are not of a kind that stepscope knows'), ('no JSON', 'x', 'are not of a kind that stepscope knows'),
+            ('a key that is none', {**account, 'private_key': 'x'}, 'is not an RSA key in PEM'), ('another kind', {'type': 'gdch_service_account'}, 'are not of a kind that stepscope knows'), ('no JSON', 'x', 'are not of a kind that stepscope knows'),
             ('a token service without encryption', {**user, 'token_uri': 'http://192.0.2.1/'}, 'is not encrypted'), ('a token service that is no URL', {**user, 'token_uri': 'file:///etc/passwd'}, 'is not encrypted')):
         before = s.given
         c.case(what, ['runs', 'gs://logs/x'], 1, said, keys={'GOOGLE_APPLICATION_CREDENTIALS': file('adc.json', value), **dead})
@@ -235,7 +234,7 @@ def federated(c, s):
     others = {'type': 'external_account_authorized_user', 'client_id': 'c', 'client_secret': 'd/e', 'refresh_token': REFRESH, 'token_url': s.url + '/others'}
     act, field, headers = s.url + '/v1/x@y:generateAccessToken', {'type': 'json', 'subject_token_field_name': 'value'}, {'X-Name': 'a value'}
     acting = {'type': 'impersonated_service_account', 'service_account_impersonation_url': act, 'source_credentials': user}
-    ready, cannot = r'no answer of gs://logs/x', 'stepscope reads one from a file or an address'
+    ready, cannot = r'no answer from gs://logs/x', 'stepscope reads one from a file or an address'
     nested = user
     for _ in range(6):
         nested = {**acting, 'source_credentials': nested}
@@ -250,10 +249,10 @@ def federated(c, s):
             ('of a workforce', {**external, 'workforce_pool_user_project': 'p"1'}, ready, 1, None), ('with a client', {**external, 'client_id': 'c', 'client_secret': 'd/e', 'workforce_pool_user_project': '1'}, ready, 1, None),
             ('no such file', source(file='/none'), "cannot read the token in '/none'", 0, None), ('no field', source(file=subject + '.json', format=field), 'holds no token', 0, None),
             ('not JSON', source(file=subject, format=field), 'holds no token', 0, None), ('an address that refuses', source(url=s.url + '/subject'), 'answers with status 403', 0, None),
-            ('an address without encryption', source(url='http://192.0.2.1/x'), 'is not encrypted', 0, None), ('a header of two lines', source(url=s.url + '/subject', headers={'X-Name': 'a\r\nb: c'}), 'none that can be sent', 0, None),
-            ('headers without end', source(url=s.url + '/subject', headers={f'X-{i}': '' for i in range(20)}), 'none that can be sent', 0, None),
+            ('an address without encryption', source(url='http://192.0.2.1/x'), 'is not encrypted', 0, None), ('a header of two lines', source(url=s.url + '/subject', headers={'X-Name': 'a\r\nb: c'}), 'cannot be sent', 0, None),
+            ('headers without end', source(url=s.url + '/subject', headers={f'X-{i}': '' for i in range(20)}), 'cannot be sent', 0, None),
             ('AWS', source(environment_id='aws1', url='http://169.254.169.254/x'), 'take their token from AWS, and ' + cannot, 0, None), ('a program', source(executable={'command': 'x'}), 'from a program, and ' + cannot, 0, None),
-            ('no source', source(), 'that is known, and ' + cannot, 0, None), ('another audience', {**external, 'audience': 'x'}, r'refuses the credentials of .* \(status 400\)', 0, None),
+            ('no source', source(), 'of an unknown kind, and ' + cannot, 0, None), ('another audience', {**external, 'audience': 'x'}, r'refuses the credentials of .* \(status 400\)', 0, None),
             ('for a user', {**acting, 'delegates': ['a"b', 'c']}, ready, 1, ('3600s', ['a"b', 'c'])), ('for an external account', {**acting, 'source_credentials': external}, ready, 1, ('3600s', [])),
             ('that it may not', {**acting, 'service_account_impersonation_url': act.replace('x@y', 'denied')}, 'may not act as their service account', 1, None),
             ('without encryption', {**acting, 'service_account_impersonation_url': 'http://192.0.2.1/'}, 'is not encrypted', 1, None), ('for nobody', {**acting, 'source_credentials': None}, 'are not of a kind', 0, None),
@@ -270,28 +269,20 @@ def federated(c, s):
                                                        ('devstorage.read_only', None, basic)} <= seen, seen)
 
 
-def main():
-    a = argparse.ArgumentParser()
-    a.add_argument('--bin', default='build/stepscope')
-    binary = os.path.abspath(a.parse_args().bin)
-    scratch = tempfile.mkdtemp(prefix='google-buckets-')
-    try:
-        subprocess.run(['openssl', 'genrsa', '-out', f'{scratch}/key.pem', '2048'], check=True, stderr=subprocess.DEVNULL)
-        subprocess.run(['openssl', 'rsa', '-in', f'{scratch}/key.pem', '-pubout', '-out', f'{scratch}/public.pem'], check=True, stderr=subprocess.DEVNULL)
-        s = buckets.Server(Handler)
-        s.scratch, s.token, s.life, s.other = scratch, None, 3599, 'http://127.0.0.1:1/'
-        s.acted, s.federated = [], []
-        c = Checks(binary, scratch, s)
-        reading(c, s)
-        faults(c, s)
-        tokens(c, s)
-        federated(c, s)
-        buckets.served_bucket.check(c, Bucket(s), 'gs://live/l')
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    print(f'{c.passed} passed, {c.failed} failed')
-    return c.failed > 0
+def check_all(binary, scratch):
+    subprocess.run(['openssl', 'genrsa', '-out', f'{scratch}/key.pem', '2048'], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(['openssl', 'rsa', '-in', f'{scratch}/key.pem', '-pubout', '-out', f'{scratch}/public.pem'], check=True, stderr=subprocess.DEVNULL)
+    s = buckets.Server(Handler)
+    s.scratch, s.token, s.life, s.other = scratch, None, 3599, 'http://127.0.0.1:1/'
+    s.acted, s.federated = [], []
+    c = Checks(binary, scratch, s)
+    reading(c, s)
+    faults(c, s)
+    tokens(c, s)
+    federated(c, s)
+    buckets.served_bucket.check(c, Bucket(s), 'gs://live/l')
+    return c
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(checks.main('google-buckets', check_all))

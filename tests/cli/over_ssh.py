@@ -130,6 +130,9 @@ def same_answers(c):
     c.check('a query with quotes', c.run('sql', SAMPLE, query).stdout == c.run('sql', 'ssh://far' + SAMPLE, query).stdout != b'')
     direct = f'ssh://{getpass.getuser()}@127.0.0.1:{c.port}{SAMPLE}'
     c.check('user, address and port', c.run('runs', direct).stdout == c.run('runs', SAMPLE).stdout, c.run('runs', direct).stderr)
+    for command in (['get_overview', SAMPLE], ['get_hlo_op_profile', SAMPLE, '--view=category'], ['no_such_subcommand', SAMPLE]):
+        here, far = c.run('xprof', *command), c.run('xprof', command[0], 'ssh://far' + SAMPLE, *command[2:])
+        c.check(f'xprof {command[0]} there as here', here.returncode == far.returncode and here.stdout == far.stdout, (far.returncode, far.stderr[:300]))
     c.case('a comparison', ['diff', 'ssh://far' + SAMPLE, 'ssh://far' + odd], 0, None)
     c.case('options with a path', ['diff', '--base=ssh://far' + SAMPLE, '--new', 'ssh://far' + odd], 0, None)
     c.check('an export to stdout', c.case('export', ['export', 'ssh://far' + SAMPLE, '--host', 'host0', '--to', 'chrome'], 0, None).startswith(b'{'))
@@ -143,16 +146,17 @@ def same_answers(c):
 def refused(c):
     c.case('no such directory', ['runs', 'ssh://far/nowhere'], 1, "cannot open '/nowhere'")
     c.case('a status comes back', ['summary', 'ssh://far' + SAMPLE, '--nonsense'], 2, 'nonsense')
-    c.case('no machine', ['runs', 'ssh://nowhere.invalid/logs'], 255, 'nowhere.invalid')
+    c.case('no machine', ['runs', 'ssh://nowhere.invalid/logs'], 1, "no answer came from 'nowhere.invalid': .* ended with status 255")
     c.case('no directory', ['runs', 'ssh://far'], 1, 'names no directory')
-    c.case('two machines', ['diff', 'ssh://a/x', 'ssh://b/x'], 1, 'are two machines')
+    c.case('two machines', ['diff', 'ssh://a/x', 'ssh://b/x'], 2, 'are two machines')
     for bad in ('ssh://-oProxyCommand=touch%20x/logs', 'ssh://a@-x/logs', 'ssh://h:0/logs', 'ssh://h:x/logs', 'ssh:///logs', 'ssh://a b/logs', "ssh://$(x)/logs"):
         c.case(bad, ['runs', bad], 1, 'does not name a machine')
-    c.case('no output there', ['export', 'ssh://far' + SAMPLE, '--to', 'html', '-o', 'x.html'], 1, 'nothing is written on another machine')
+    c.case('no output there', ['export', 'ssh://far' + SAMPLE, '--to', 'html', '-o', 'x.html'], 1, 'stepscope writes nothing on another machine')
     c.check('indeed', not os.path.exists('x.html'))
+    c.case('a subcommand that writes', ['xprof', 'create_events_db', 'ssh://far' + SAMPLE], 1, 'create_events_db.*it writes a file where it runs')
     for command in (['track', 'add', 'h.db'], ['reduce'], ['merge']):
         c.case(f'{command[0]}', [*command, 'ssh://far' + SAMPLE], 1, 'does not run on other machines')
-    c.case('no program there', ['runs', 'ssh://far' + SAMPLE], 1, 'there is no stepscope-nowhere on this machine', STEPSCOPE_SSH_PROGRAM='stepscope-nowhere')
+    c.case('no program there', ['runs', 'ssh://far' + SAMPLE], 1, 'there is no stepscope-nowhere on far', STEPSCOPE_SSH_PROGRAM='stepscope-nowhere')
     c.case('no ssh here', ['runs', 'ssh://far' + SAMPLE], 1, "cannot run '/nowhere/ssh'", STEPSCOPE_SSH='/nowhere/ssh')
     other = os.path.join(c.scratch, 'older')
     with open(other, 'w') as f:
@@ -161,8 +165,60 @@ def refused(c):
     c.case('another version', ['runs', 'ssh://far' + SAMPLE], 0, 'the other machine answers with stepscope 0.0.1', STEPSCOPE_SSH_PROGRAM=other)
 
 
-def listeners():
-    """Processes that serve the sample."""
+def no_answer(c):
+    """A status of 1 of `gate` is a regression, so it has to be stepscope's own; nor is 0 a pass that somebody else says."""
+    sides = ['ssh://far' + SAMPLE, 'ssh://far' + SAMPLE]
+    limits = ['--max', 'step_time=+3%']
+    c.case('a pass there', ['gate', *sides, *limits], 0, None)
+    for command in ('gate', 'diff'):
+        c.case(f'{command}: no program there', [command, *sides], 2, 'there is no /nosuch on far', STEPSCOPE_SSH_PROGRAM='/nosuch')
+        c.case(f'{command}: no machine', [command, 'ssh://127.0.0.1:1/x', 'ssh://127.0.0.1:1/y'], 2, 'no answer came')
+        c.case(f'{command}: no ssh here', [command, *sides], 2, "cannot run '/nowhere/ssh'", STEPSCOPE_SSH='/nowhere/ssh')
+        for status, program in (('1', 'false'), ('0', 'true')):
+            c.case(f'{command}: ssh says {program}', [command, *sides], 2, f'no answer came .* ended with status {status}', STEPSCOPE_SSH=program)
+    c.case('summary: ssh says true', ['summary', sides[0]], 1, 'no answer came .* ended with status 0', STEPSCOPE_SSH='true')
+
+
+def one_machine(c):
+    """Both sides of a comparison are there: a path of this machine would be another file there."""
+    far, here = 'ssh://far' + SAMPLE, SAMPLE
+    for args in ([far, here], [here, far], [far, 's3://bucket/logs'], ['--base', far, '--new', here], ['--base=' + here, '--new', far],
+                 ['--ne', here, '--base', far], ['--steps', '1-2', far, '--strict', here], [far, '--', here]):
+        for command in ('diff', 'gate'):
+            c.case(f'{command} {args}', [command, *args], 2, 'is not a path on the machine that ssh:// names')
+    c.case('values of options are no paths', ['diff', far, '--format', 'json', '--by', 'op', '--strict', '--steps=10-16', far], 0, None)
+
+
+def no_password(c):
+    for address in ('root:SEKRET@127.0.0.1:22', 'root:SEKRET@far', 'root:SEK@RET@far'):
+        for args in (['summary', f'ssh://{address}/x'], ['diff', 'ssh://far/x', f'ssh://{address}/x'], ['runs', f'ssh://{address}']):
+            done = c.run(*args)
+            c.check(f'{args}', done.returncode and b'contains a password' in done.stderr and b'SEK' not in done.stderr and b'RET' not in done.stderr, done)
+    done = c.run('summary', 'ssh://root:SEK/RET@far/x')
+    c.check('a password with a slash', b'does not name a machine' in done.stderr and b'SEK' not in done.stderr, done)
+
+
+def signals(c):
+    """A signal for this program is one for ssh, and this program ends by it."""
+    waits = os.path.join(c.scratch, 'waits')
+    with open(waits, 'w') as f:
+        f.write('#!/bin/sh\necho $$\nexec sleep 600\n')
+    os.chmod(waits, 0o755)
+    p = subprocess.Popen([c.binary, 'runs', 'ssh://far/x'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                         env={**c.env, 'STEPSCOPE_SSH': waits})
+    pid = int(p.stdout.readline())
+    p.send_signal(signal.SIGTERM)
+    said = p.communicate(timeout=60)[1]
+    try:
+        os.kill(pid, 0)
+        gone = False
+    except ProcessLookupError:
+        gone = True
+    c.check('SIGTERM', p.returncode == -signal.SIGTERM and gone and not said, (p.returncode, gone, said))
+
+
+def listeners(path):
+    """Processes that serve the directory."""
     found = []
     for pid in filter(str.isdigit, os.listdir('/proc')):
         try:
@@ -170,7 +226,7 @@ def listeners():
                 words = f.read().split(b'\0')
         except OSError:
             continue
-        if b'serve' in words[1:2] and SAMPLE.encode() in words and words[0].endswith(b'stepscope'):
+        if b'serve' in words[1:2] and path.encode() in words and words[0].endswith(b'stepscope'):
             found.append(int(pid))
     return found
 
@@ -207,7 +263,7 @@ def first_screen(port, run):
 
 def end(p):
     p.send_signal(signal.SIGTERM)
-    p.wait(10)
+    p.wait(60)
     p.stderr.close()
 
 
@@ -235,18 +291,35 @@ def bytes_moved(c):
 
 
 def served(c):
-    p, port = serve_far(c, SAMPLE)
+    path = os.path.join(c.scratch, 'served')    # nobody else serves it
+    shutil.copytree(SAMPLE, path)
+    p, port = serve_far(c, path)
     sizes = first_screen(port, 'run')
     c.check('the page comes through ssh', all(n > 0 for n in sizes), sizes)
-    c.check('it runs there', len(listeners()) == 1, listeners())
+    c.check('it runs there', len(listeners(path)) == 1, listeners(path))
     end(p)
     for _ in range(100):
-        if not listeners():
+        if not listeners(path):
             break
         time.sleep(0.1)
-    c.check('the server there ends with the one here', not listeners(), listeners())
+    c.check('the server there ends with the one here', not listeners(path), listeners(path))
     c.case('a wider address', ['serve', '--bind', '0.0.0.0', 'ssh://far' + SAMPLE], 1, 'does not apply to ssh://')
     c.case('no port', ['serve', '--port', '0', 'ssh://far' + SAMPLE], 1, 'is not a port')
+
+
+def killed(c):
+    """kill -9 leaves it no time to tell anybody."""
+    path = os.path.join(c.scratch, 'killed')    # nobody else serves it
+    shutil.copytree(SAMPLE, path)
+    p, _ = serve_far(c, path)
+    p.kill()
+    p.wait(10)
+    p.stderr.close()
+    for _ in range(1000):
+        if not listeners(path):
+            break
+        time.sleep(0.1)
+    c.check('the server there ends with one that is killed here', not listeners(path), listeners(path))
 
 
 def main():
@@ -256,7 +329,7 @@ def main():
     scratch = tempfile.mkdtemp(prefix='over-ssh-')
     c = Checks(binary, scratch)
     try:
-        for part in (same_answers, refused, served, bytes_moved):
+        for part in (same_answers, refused, no_answer, one_machine, no_password, signals, served, killed, bytes_moved):
             part(c)
     finally:
         c.sshd.terminate()
