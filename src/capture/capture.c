@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define TICK_NS INT64_C(200000000)
-#define MIN_TIMEOUT_MS 300000
+#define MARGIN_MS 120000		/* for gathering and sending a profile */
 #define MAX_DURATION_MS 86400000
 /* Several hosts are given a moment to hear of it, so that they begin at the same time. */
 #define LEAD_MS 100
@@ -65,7 +65,7 @@ static bool list_hosts(struct ss_capture *c, const char *targets, struct ss_err 
 	return c->nhosts || ss_fail(err, SS_EINVAL, "no host is named");
 }
 
-/* What the hosts are to be called in the run: one name each, none twice. */
+/* The names of the hosts in the run, all different. */
 static bool list_names(struct ss_capture *c, const char *names, struct ss_err *err)
 {
 	size_t n = 0;
@@ -134,14 +134,10 @@ static bool open_host(void *arg, size_t i, struct ss_err *err)
 
 /* ---- an attempt ---- */
 
-static int64_t timeout_ns(const struct ss_capture_config *config)
+int64_t ss_capture_timeout_ns(const struct ss_capture_config *config)
 {
-	uint64_t ms = config->timeout_ms;
-	if (!ms) {
-		ms = 2 * config->options.duration_ms;
-		ms = (ms > MIN_TIMEOUT_MS ? ms : MIN_TIMEOUT_MS) + config->delay_ms;
-	}
-	return (int64_t)ms * SS_NS_PER_MS;
+	uint64_t usual_ms = config->delay_ms + 2 * config->options.duration_ms + MARGIN_MS;
+	return (int64_t)(config->timeout_ms ? config->timeout_ms : usual_ms) * SS_NS_PER_MS;
 }
 
 static bool start_host(struct ss_capture *c, struct ss_capture_host *h, const struct ss_capture_config *config,
@@ -169,7 +165,7 @@ static bool start_host(struct ss_capture *c, struct ss_capture_host *h, const st
 	const struct ss_grpc_call_config call = {
 		.method = snapshot ? SS_METHOD_GET_SNAPSHOT : SS_METHOD_PROFILE,
 		.request = ss_buf_get(&h->request),
-		.timeout_ns = timeout_ns(config),
+		.timeout_ns = ss_capture_timeout_ns(config),
 		.sink = c->dir.remote ? NULL : ss_reply_take,
 		.sink_arg = &h->reply,
 	};
@@ -185,7 +181,7 @@ static void find_written(struct ss_capture *c, struct ss_capture_host *h)
 	h->end = ss_run_dir_has(&c->dir, file) ? SS_CAPTURE_KEPT : SS_CAPTURE_ELSEWHERE;
 }
 
-/* What has become of a call that has ended. */
+/* The result of a call that has ended. */
 static void judge(struct ss_capture *c, struct ss_capture_host *h)
 {
 	const struct ss_grpc_status *s = ss_grpc_call_status(h->call);
@@ -293,7 +289,7 @@ static bool may_pass(const struct ss_grpc_status *s)
 	return s->code == SS_GRPC_UNAVAILABLE || s->code == SS_GRPC_ALREADY_EXISTS ||
 	       /* The same in JAX's and TensorFlow's words: somebody else takes a profile. */
 	       (s->code == SS_GRPC_INTERNAL && strstr(s->text, "session active")) ||
-	       /* How gRPC's C core puts it that a connection went away under a call. */
+	       /* The words of gRPC's C core for a connection that was lost during a call. */
 	       (s->code == SS_GRPC_UNKNOWN && strcmp(s->text, "Stream removed") == 0);
 }
 
@@ -344,7 +340,7 @@ bool ss_capture_run(struct ss_capture *c, const struct ss_capture_config *config
 		return false;
 	for (c->attempt = 1;; c->attempt++) {
 		if (!attempt(c, config, err)) {
-			/* What was whole before stays, and is worth something. */
+			/* Files that were complete before stay, and are usable. */
 			if (!have_any(c) || !c->cancelled)
 				return false;
 			if (err)

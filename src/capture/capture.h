@@ -2,9 +2,9 @@
  * capture.h - taking a profile of running programs: all hosts at once, with one start time, into one
  * run of a log directory.
  *
- * A program sends its profile, which is written here as it comes, or writes it by itself where it
- * reaches the log directory (older ones, and gs://). What some hosts give is kept when others fail;
- * which failed and why is said.
+ * * A program sends its profile, which is written here as it comes, or writes it by itself where it
+ * reaches the log directory (older ones, and gs://). What some hosts give is kept when others fail; the
+ * failures are reported with their reasons.
  */
 #ifndef SS_CAPTURE_CAPTURE_H
 #define SS_CAPTURE_CAPTURE_H
@@ -57,7 +57,7 @@ struct ss_capture_config {
 	struct ss_profile_options options;
 	uint64_t delay_ms;
 	unsigned attempts;		/* 0: 1. While no host has a trace */
-	uint64_t timeout_ms;		/* of an attempt; 0: 300 s and twice the duration */
+	uint64_t timeout_ms;		/* of an attempt; 0: the usual */
 	enum ss_capture_mode mode;
 	const struct ss_tls *tls;
 	const char *token;
@@ -74,6 +74,8 @@ struct ss_capture_config {
  */
 bool ss_capture_run(struct ss_capture *c, const struct ss_capture_config *config, struct ss_err *err);
 void ss_capture_release(struct ss_capture *c);
+/* The time limit of an attempt: usually the delay, twice the duration and two minutes. */
+int64_t ss_capture_timeout_ns(const struct ss_capture_config *config);
 /* Hosts whose profile was taken. */
 size_t ss_capture_count(const struct ss_capture *c, enum ss_capture_end end);
 

@@ -1,7 +1,7 @@
 /*
- * messages.h - what is said to a program's profiler, and how what it says is read. The numbers are
- * those of tsl/profiler/protobuf/profiler_service.proto, profiler_options.proto and
- * profiler_analysis.proto, package tensorflow.
+ * messages.h - requests to a program's profiler, and the parsing of its answers. The numbers are those
+ * of tsl/profiler/protobuf/profiler_service.proto, profiler_options.proto and profiler_analysis.proto,
+ * package tensorflow.
  */
 #ifndef SS_CAPTURE_MESSAGES_H
 #define SS_CAPTURE_MESSAGES_H
@@ -83,18 +83,18 @@ enum {
 	DATA_OUTPUT = 3,
 };
 
-/* How a program is to be profiled. */
+/* Options of a profile. */
 struct ss_profile_options {
 	uint64_t duration_ms;
 	uint64_t host_level, device_level, python_level;
 	bool include_dataset_ops;
 	bool circular_buffer;		/* TPUs: keep the last events instead of the first */
-	/* What a profiler may know beyond that, "name=value": a bool, a whole number, or a text. */
+	/* Further options of a profiler, "name=value": a bool, a whole number, or a text. */
 	const char *advanced[16];
 	size_t nadvanced;
 };
 
-/* What those who ask for nothing else get: 1000 ms, levels 2, 1, 0. */
+/* The default options: 1000 ms, levels 2, 1, 0. */
 extern const struct ss_profile_options ss_profile_defaults;
 
 /* One request to profile. Failure is sticky in `out`. */
@@ -110,8 +110,8 @@ struct ss_profile_request {
 void ss_put_profile_request(struct ss_buf *out, const struct ss_profile_request *r);
 
 /*
- * The next of a list with commas, without blanks around it and "grpc://" before it; what is empty is
- * passed over. False at the list's end.
+ * The next of a list with commas, without blanks around it and "grpc://" before it; empty members are
+ * ignored. False at the list's end.
  */
 bool ss_next_target(struct ss_str *list, struct ss_str *one);
 

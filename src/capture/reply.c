@@ -85,7 +85,7 @@ static bool begin_bytes(struct ss_reply *r, struct ss_err *err)
 	if (r->sub_end && r->left > r->sub_end - r->at)
 		return malformed(err);
 	if (!r->sub_end && r->key == PB_LEN(PROFILE_RESPONSE_TOOL_DATA)) {
-		/* Its fields are read in its place. */
+		/* Read its fields instead. */
 		r->sub_end = r->at + r->left;
 		r->state = SS_AT_KEY;
 		r->name_n = 0;
@@ -152,7 +152,7 @@ static bool take_byte(struct ss_reply *r, uint8_t byte, struct ss_err *err)
 	return end_varint(r, err);
 }
 
-/* As much of a field's value as there is. */
+/* Take the available bytes of a field's value. */
 static bool take_bytes(struct ss_reply *r, struct ss_str bytes, struct ss_err *err)
 {
 	switch (r->to) {
@@ -171,7 +171,7 @@ static bool take_bytes(struct ss_reply *r, struct ss_str bytes, struct ss_err *e
 	}
 }
 
-/* What ends here? A ProfileToolData must end between two fields. */
+/* End a message. A ProfileToolData must end between two fields. */
 static bool settle(struct ss_reply *r, struct ss_err *err)
 {
 	if (r->state == SS_AT_BYTES && !r->left)

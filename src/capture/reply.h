@@ -7,7 +7,7 @@
 
 #include "capture/run_dir.h"
 
-/* Where the bytes of a field go. */
+/* The destination of the bytes of a field. */
 enum ss_reply_to { SS_TO_NOBODY, SS_TO_NAME, SS_TO_XSPACE, SS_TO_TRACE, SS_TO_TOOL };
 
 struct ss_reply {
@@ -39,9 +39,9 @@ void ss_reply_init(struct ss_reply *r, const struct ss_run_dir *dir, const char 
 bool ss_reply_take(void *arg, struct ss_str piece, uint64_t total, struct ss_err *err);
 /* After the last piece: gives the profile its name. SS_EFORMAT when the message is cut short. */
 bool ss_reply_finish(struct ss_reply *r, struct ss_err *err);
-/* What is not whole is removed; what has its name stays. */
+/* Removes incomplete files; complete ones, which have their name, stay. */
 void ss_reply_release(struct ss_reply *r);
-/* The same, and what was kept of this answer is removed: it came to nothing. */
+/* The same, and the stored part of this answer is removed, because the answer failed. */
 void ss_reply_undo(struct ss_reply *r);
 
 #endif

@@ -53,7 +53,7 @@ struct ss_tool_question {
 bool ss_request_tool_data(const struct ss_peer *peer, const struct ss_tool_question *q, struct ss_buf *out, char format[64],
 		      struct ss_grpc_status *status);
 
-/* What the server says of the next `duration_ms`, appended to `out`. UNIMPLEMENTED by every open one. */
+/* Append the server's metrics of the next `duration_ms` to `out`. All open source servers answer UNIMPLEMENTED. */
 bool ss_request_monitor(const struct ss_peer *peer, uint64_t duration_ms, unsigned level, bool timestamp, struct ss_buf *out,
 		    struct ss_grpc_status *status);
 

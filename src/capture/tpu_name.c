@@ -30,7 +30,7 @@ static bool check_name(const char *what, const char *s, struct ss_err *err)
 	return is_name(s) || ss_fail(err, SS_EINVAL, "'%.100s' cannot be the name of a %s", s, what);
 }
 
-/* What the metadata server says of itself at `path`. */
+/* The metadata server's answer at `path`. */
 static bool metadata(const char *path, struct ss_buf *out, struct ss_err *err)
 {
 	static const char *const headers[] = { "Metadata-Flavor: Google", NULL };

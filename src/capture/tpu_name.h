@@ -19,8 +19,8 @@ struct ss_tpu {
 };
 
 /*
- * Texts live in `arena`. SS_ENOTFOUND when there is no such TPU, SS_EIO when nobody answers, SS_EFORMAT
- * when the answer names no address.
+ * Texts live in `arena`. SS_ENOTFOUND: there is no such TPU; SS_EIO: no answer; SS_EFORMAT: the answer
+ * names no address.
  */
 bool ss_tpu_find(const char *name, const char *zone, const char *project, struct ss_arena *arena, struct ss_tpu *out,
 		 struct ss_err *err);

@@ -66,6 +66,7 @@ struct request {
 	bool checked;			/* its headers were looked at */
 	bool misses;			/* the answer is not what was asked for */
 	int error;			/* errno of a write */
+	char said[256];			/* what libcurl says of a failure: as many as its manual asks for */
 };
 
 /* ---- addresses ---- */
@@ -111,8 +112,8 @@ bool ss_address_allowed(struct ss_str url, struct ss_err *err)
 	struct ss_str begin = origin(url);
 	ss_address_shown(url, shown, sizeof(shown));
 	if (ss_str_chr(begin, '@') != SS_NPOS)
-		return ss_fail(err, SS_EINVAL, "'%s' was given with a name or a password, which stepscope does not send: "
-			       "download it, and open the file", shown);
+		return ss_fail(err, SS_EINVAL, "'%s' contains a name or a password, which stepscope does not send: download "
+		    "it, and open the file", shown);
 	for (size_t i = 0; i < url.n; i++)
 		if ((unsigned char)url.p[i] <= ' ' || url.p[i] == 0x7f)
 			return ss_fail(err, SS_EINVAL, "'%s' is not an address: it has blanks or control characters", shown);
@@ -286,8 +287,10 @@ static unsigned perform(struct request *r, void *c, const char *known)
 		headers = lib->curl_slist_append(headers, unless);
 	set_options(r, c, headers);
 	lib->curl_easy_setopt(c, SS_CURLOPT_RANGE, r->whole ? NULL : range);
+	lib->curl_easy_setopt(c, SS_CURLOPT_ERRORBUFFER, r->said);
 	atomic_fetch_add(&r->d->requests, 1);
 	unsigned rc = lib->curl_easy_perform(c);
+	lib->curl_easy_setopt(c, SS_CURLOPT_ERRORBUFFER, NULL);
 	if (r->answer.status >= 300 && r->answer.status < 400 &&
 	    lib->curl_easy_getinfo(c, SS_CURLINFO_REDIRECT_URL, &moved) == SS_CURLE_OK && moved)
 		r->answer.moved = strdup(moved);
@@ -309,8 +312,9 @@ static bool explain_status(const struct download *d, const struct answer *a, str
 		return ss_fail(err, SS_ENOTFOUND, "there is no '%s' (status %u)", d->shown, status);
 	if (status == 401 || status == 403)
 		return ss_fail(err, SS_EIO,
-			"'%s' may not be read (status %u): stepscope sends no credentials there. A signed address does, if it "
-			       "has not expired", d->shown, status);
+			"'%s' may not be read (status %u): stepscope sends no credentials there%s", d->shown, status,
+			       strchr(d->url, '?') ? ", and what the address has behind its '?' does not allow it, or no longer"
+						   : ". A signed address does, if it has not expired");
 	return ss_fail(err, SS_EIO, "'%s' was answered with status %u in place of the file", d->shown, status);
 }
 
@@ -321,7 +325,7 @@ static bool explain(const struct request *r, unsigned rc, struct ss_err *err)
 	if (r->error)
 		return ss_fail(err, SS_EIO, "cannot keep '%s': %s", d->shown, strerror(r->error));
 	if (r->misses && a->status == 206 && (!begin->status || (a->total == begin->total && same_file(a, begin))))
-		return ss_fail(err, SS_EFORMAT, "'%s': the server answers a range with other bytes than it was asked for",
+		return ss_fail(err, SS_EFORMAT, "'%s': the server answers a range request with other bytes than requested",
 			d->shown);
 	bool refused = a->status == 200 || a->status == 412 || a->status == 416 || (a->status == 206 && r->misses);
 	if (begin->status && refused)
@@ -332,9 +336,17 @@ static bool explain(const struct request *r, unsigned rc, struct ss_err *err)
 		return ss_fail(err, SS_EBUSY, "'%s': the server sent nothing for %ld s, or could not be reached in that time",
 			d->shown, d->quiet_s);
 	if (rc == SS_CURLE_OK || rc == SS_CURLE_PARTIAL_FILE)
-		return ss_fail(err, SS_EIO, "'%s' was cut: %llu bytes came, and then the server ended", d->shown,
+		return ss_fail(err, SS_EIO, "'%s' is incomplete: the server ended the connection after %llu bytes", d->shown,
 			(unsigned long long)r->at);
-	return ss_fail(err, SS_EIO, "'%s' cannot be fetched: %s", d->shown, d->lib.curl_easy_strerror(rc));
+	if (rc == SS_CURLE_PEER_FAILED_VERIFICATION)
+		return ss_fail(err, SS_EIO,
+			"'%s' cannot be fetched: the certificate of its server is not accepted (%s). SSL_CERT_FILE names a file "
+			       "of authorities to trust", d->shown, r->said[0] ? r->said : d->lib.curl_easy_strerror(rc));
+	bool other = rc == SS_CURLE_UNSUPPORTED_PROTOCOL || rc == SS_CURLE_GOT_NOTHING || rc == SS_CURLE_SEND_ERROR ||
+		     rc == SS_CURLE_RECV_ERROR;
+	other = other && !a->status && strncmp(d->url, "http://", 7) == 0;
+	return ss_fail(err, SS_EIO, "'%s' cannot be fetched: %s%s", d->shown, d->lib.curl_easy_strerror(rc),
+		       other ? ". A server for https:// answers http:// requests like this" : "");
 }
 
 /* Is it worth asking again? What the server says of the file is not. */
@@ -420,11 +432,13 @@ static bool follow(struct download *d, char **url, struct request *r, struct ss_
 	char to[300];
 	struct ss_str old = ss_str_from(*url), new = ss_str_from(r->answer.moved);
 	ss_address_shown(new, to, sizeof(to));
-	bool same = ss_str_eq(origin(old), origin(new));
-	bool plain = ss_str_starts(new, SS_STR("https://")) && ss_str_chr(origin(new), '@') == SS_NPOS;
-	if (!same && !plain)
-		return ss_fail(err, SS_EIO,
-			"'%s' leads to '%s', another server without encryption, and stepscope does not go there", d->shown, to);
+	bool encrypted = ss_str_starts(new, SS_STR("https://")), named = ss_str_chr(origin(new), '@') != SS_NPOS;
+	const char *why = named				      ? "an address with a name or a password in it"
+			  : encrypted			      ? NULL
+			  : !ss_str_starts(new, SS_STR("http://")) ? "an address that is neither https:// nor http://"
+								   : "a server without encryption";
+	if (why && !ss_str_eq(origin(old), origin(new)))
+		return ss_fail(err, SS_EIO, "'%s' redirects to '%s', %s, and stepscope does not follow it", d->shown, to, why);
 	free(*url);
 	d->url = *url = r->answer.moved;
 	r->answer.moved = NULL;

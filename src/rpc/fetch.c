@@ -10,10 +10,7 @@
 
 bool ss_curl_load(struct ss_curl *lib, struct ss_err *err)
 {
-	static const struct {
-		const char *name;
-		size_t at;
-	} functions[] = {
+	static const struct ss_loaded_function functions[] = {
 #define F(type, name, parameters) { #name, offsetof(struct ss_curl, name) },
 #include "rpc/curl.def"
 	};
@@ -24,21 +21,9 @@ bool ss_curl_load(struct ss_curl *lib, struct ss_err *err)
 		"libcurl.so.4", "libcurl-gnutls.so.4",
 #endif
 	};
-	void *handle = NULL;
-	for (size_t i = 0; i < SS_COUNT(names) && !handle; i++)
-		handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	if (!handle && !ss_loads_libraries())
-		return ss_fail(err, SS_ENOTFOUND, "this needs libcurl, which a static build of stepscope does not "
-			       "load: use one of the wheels or packages");
-	if (!handle)
-		return ss_fail(err, SS_ENOTFOUND, "this needs libcurl, which is not installed: %s", dlerror());
-	for (size_t i = 0; i < SS_COUNT(functions); i++) {
-		void *f = dlsym(handle, functions[i].name);
-		if (!f)
-			return ss_fail(err, SS_ENOTFOUND, "this libcurl has no %s", functions[i].name);
-		memcpy((char *)lib + functions[i].at, &f, sizeof(f));
-	}
-	return true;
+	static const struct ss_loaded curl = { "this needs libcurl", "curl", names, SS_COUNT(names) };
+	void *handle = ss_load_library(&curl, err);
+	return handle && ss_load_functions(handle, functions, SS_COUNT(functions), lib, "libcurl", err);
 }
 
 static size_t take(char *p, size_t size, size_t n, void *arg)
@@ -130,9 +115,9 @@ bool ss_ask(const struct ss_question *q, struct ss_reply *a, struct ss_err *err)
 	if (rc == SS_CURLE_OK)
 		lib.curl_easy_getinfo(c, SS_CURLINFO_RESPONSE_CODE, &a->status);
 	else if (a->body.over)
-		ss_fail(err, SS_EFORMAT, "the answer of %s is too long", named);
+		ss_fail(err, SS_EFORMAT, "the answer from %s is too long", named);
 	else
-		ss_fail(err, SS_EIO, "no answer of %s: %s", named, lib.curl_easy_strerror(rc));
+		ss_fail(err, SS_EIO, "no answer from %s: %s", named, lib.curl_easy_strerror(rc));
 	lib.curl_slist_free_all(list);
 	lib.curl_easy_cleanup(c);
 	return rc == SS_CURLE_OK;

@@ -43,7 +43,7 @@ bool ss_grpc_fail(struct ss_grpc_status *s, enum ss_grpc_code code, const char *
 	__attribute__((format(printf, 3, 4)));
 /* A number as a header has it; anything unknown is UNKNOWN. */
 enum ss_grpc_code ss_grpc_code_of(struct ss_str text);
-/* What a status of HTTP or an error of HTTP/2 means where gRPC's own is missing. */
+/* The gRPC status for a status of HTTP or an error of HTTP/2, if gRPC's own status is missing. */
 enum ss_grpc_code ss_grpc_code_of_http(unsigned status);
 enum ss_grpc_code ss_grpc_code_of_h2(uint32_t error);
 /* A failure of ours for the other side. */

@@ -451,3 +451,10 @@ bool ss_rpc_new_session(struct ss_rpc_conn *c, struct ss_err *err)
 	nghttp2_option_del(option);
 	return ok ? ss_h2_greet(&c->h2, &streams, 1, err) : ss_fail_mem(err);
 }
+
+void ss_rpc_wake(struct ss_grpc_server *s)
+{
+	/* A full pipe wakes as well. */
+	ssize_t n = write(s->wake[1], "", 1);
+	(void)n;
+}

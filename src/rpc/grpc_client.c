@@ -572,18 +572,30 @@ void ss_grpc_call_free(struct ss_grpc_call *call)
 
 /* ---- the loop ---- */
 
+/* The connection stands, and the server's SETTINGS, which come before anything else, are not here yet. */
+static bool awaits_greeting(const struct ss_grpc_channel *ch)
+{
+	return ch->state == UP && !ch->settled;
+}
+
 static void check_deadlines(struct ss_grpc_channel *ch, int64_t now_ns)
 {
 	char text[1000];
 	if (ch->state == CONNECTING && now_ns >= ch->connect_until_ns) {
 		snprintf(text, sizeof(text), "cannot connect to %s: no answer in time", ch->authority);
 		go_down(ch, SS_GRPC_UNAVAILABLE, text);
+	} else if (awaits_greeting(ch) && now_ns >= ch->connect_until_ns) {
+		snprintf(text, sizeof(text),
+			 "%s accepts connections but does not answer: the program hangs, or the port belongs to another service",
+			 ch->authority);
+		go_down(ch, SS_GRPC_UNAVAILABLE, text);
 	}
 	for (struct ss_grpc_call *call = ch->calls, *next; call; call = next) {
 		next = call->next;
 		if (now_ns < call->deadline_ns)
 			continue;
-		snprintf(text, sizeof(text), "%s did not answer before the deadline", ch->authority);
+		snprintf(text, sizeof(text), "%s did not answer within %.4g s", ch->authority,
+			 (double)call->config.timeout_ns / 1e9);
 		fail_call(call, SS_GRPC_DEADLINE_EXCEEDED, text);
 	}
 }
@@ -612,7 +624,7 @@ static int64_t earlier(int64_t a, int64_t b)
 /* The next moment at which something is to be done without an event. */
 static int64_t next_moment(const struct ss_grpc_channel *ch)
 {
-	int64_t at = ch->state == CONNECTING ? ch->connect_until_ns : SS_NEVER_NS;
+	int64_t at = ch->state == CONNECTING || awaits_greeting(ch) ? ch->connect_until_ns : SS_NEVER_NS;
 	for (const struct ss_grpc_call *call = ch->calls; call; call = call->next)
 		at = earlier(at, call->deadline_ns);
 	if (ch->config.keepalive_ms && ch->state == UP && ch->calls)

@@ -25,7 +25,7 @@ struct ss_grpc_channel_config {
 	const char *target;		/* see ss_net_parse */
 	const struct ss_tls *tls;	/* NULL: none. Outlives the channel */
 	const char *token;		/* sent as "authorization: Bearer ...", or NULL */
-	unsigned connect_ms;		/* 0: 20,000 */
+	unsigned connect_ms;		/* until the server has greeted; 0: 20,000 */
 	/*
 	 * While calls are in work and nothing is heard for so long, ask whether the other side is
 	 * there, and give up when it says nothing for as long again. 0: never, which gRPC servers

@@ -5,7 +5,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,13 +15,6 @@
 
 #define GREET_S 10	/* for TLS and the first SETTINGS */
 #define MOST_OF_ADDRESS 16
-
-void ss_rpc_wake(struct ss_grpc_server *s)
-{
-	/* A full pipe wakes as well. */
-	ssize_t n = write(s->wake[1], "", 1);
-	(void)n;
-}
 
 /* ---- connections ---- */
 
@@ -183,7 +175,7 @@ static void check_conn(struct ss_rpc_conn *c, int64_t now_ns)
 		next = call->next;
 		if (call->stage == SS_RPC_RECEIVING && !call->refused &&
 		    now_ns - call->begun_ns >= (int64_t)request_s * 1000000000) {
-			ss_rpc_refuse(call, SS_GRPC_DEADLINE_EXCEEDED, "the request did not come to its end in time");
+			ss_rpc_refuse(call, SS_GRPC_DEADLINE_EXCEEDED, "the request did not end in time");
 			continue;
 		}
 		if (now_ns < call->asked.deadline_ns || call->refused || call->stage == SS_RPC_SENDING)

@@ -22,7 +22,7 @@ struct ss_grpc_asked {
 	int64_t deadline_ns;		/* monotonic; SS_NEVER_NS: none */
 };
 
-/* What the handler answers. Zeroed, it is an empty message. */
+/* The answer of the handler. Zeroed, it is an empty message. */
 struct ss_grpc_answer {
 	struct ss_grpc_status status;	/* not OK: the body is not sent */
 	struct ss_buf body;		/* freed by the server */
@@ -50,8 +50,8 @@ struct ss_grpc_server_config {
 	const char *token;		/* callers must send "authorization: Bearer <token>"; NULL: nobody is asked */
 	unsigned max_connections;	/* 0: 64 */
 	/*
-	 * Of one address (of IPv6: one network of 64 bits). 0: 16, and no limit for this machine,
-	 * where ssh or a proxy serves many.
+	 * For one address (IPv6: one network of 64 bits). 0: 16, and no limit for this machine,
+	 * where ssh or a proxy may serve many users.
 	 */
 	unsigned max_of_address;
 	unsigned max_calls;		/* in work at once, each a thread; 0: 32 */

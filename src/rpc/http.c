@@ -296,7 +296,7 @@ static void handle(struct ss_http *h, struct MHD_Connection *c, struct call *cal
 	h->config.handler(h->config.arg, &req, reply);
 }
 
-/* What a streamed reply needs until its end. */
+/* The state of a streamed reply. */
 struct stream {
 	ss_http_read_fn *read;
 	ss_http_done_fn *done;
@@ -427,7 +427,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 	if (!call)
 		return MHD_NO;
 	if (!call->begun && !ends_once(c)) {
-		refuse(&reply, 400, SS_STR("{\"error\":{\"status\":400,\"text\":\"the request says its length more than "
+		refuse(&reply, 400, SS_STR("{\"error\":{\"status\":400,\"text\":\"the request gives its length more than "
 					    "once\"}}"));
 		reply.ends = true;
 		return queue(h, c, call, &reply);

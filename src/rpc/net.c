@@ -170,8 +170,8 @@ bool ss_net_parse(struct ss_net_name *out, const char *target, struct ss_err *er
 	for (size_t i = 0; good && i < host.n; i++)
 		good = host.p[i] > ' ' && host.p[i] < 0x7f;
 	if (!good || !ss_str_to_u64(ss_str_sub(s, colon + 1, s.n), &port) || port < 1 || port > 65535)
-		return ss_fail(err, SS_EINVAL, "could not interpret '%.*s' as a host and a port: 'host:port' is wanted, as "
-			       "localhost:6009 or [::1]:6009", (int)(s.n > 200 ? 200 : s.n), s.n ? s.p : "");
+		return ss_fail(err, SS_EINVAL, "could not interpret '%.*s' as a host and a port: write host:port, for example "
+		    "localhost:6009 or [::1]:6009", (int)(s.n > 200 ? 200 : s.n), s.n ? s.p : "");
 	memcpy(out->host, host.p, host.n);
 	out->host[host.n] = '\0';
 	out->port = (uint16_t)port;
@@ -208,7 +208,7 @@ long ss_link_handshake(struct ss_link *l, struct ss_err *err)
 	return rc;
 }
 
-/* What a failed call of the system means. */
+/* The meaning of a failed system call. */
 static long again_or_broken(void)
 {
 	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? SS_LINK_AGAIN : SS_LINK_BROKEN;

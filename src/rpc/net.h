@@ -75,7 +75,7 @@ struct addrinfo *ss_net_resolve(const struct ss_net_name *name, struct ss_err *e
 struct ss_tls {
 	/* A connection's state; NULL when memory is out. `host` is who the other side must be, NULL on a server. */
 	void *(*open)(const struct ss_tls *tls, int fd, const char *host);
-	/* As ss_link_read and ss_link_write; *want is set to POLLIN or POLLOUT for SS_LINK_AGAIN. */
+	/* Like ss_link_read and ss_link_write; *want is set to POLLIN or POLLOUT for SS_LINK_AGAIN. */
 	long (*handshake)(void *conn, short *want, struct ss_err *err);
 	long (*read)(void *conn, void *buf, size_t n, short *want);
 	long (*write)(void *conn, const void *buf, size_t n, short *want);

@@ -11,10 +11,7 @@
 
 bool ss_openssl_load(struct ss_openssl *lib, struct ss_err *err)
 {
-	static const struct {
-		const char *name;
-		size_t at;
-	} functions[] = {
+	static const struct ss_loaded_function functions[] = {
 #define F(type, name, parameters) { #name, offsetof(struct ss_openssl, name) },
 #include "rpc/openssl.def"
 	};
@@ -25,21 +22,11 @@ bool ss_openssl_load(struct ss_openssl *lib, struct ss_err *err)
 		"libssl.so.3",
 #endif
 	};
-	void *handle = NULL;
-	for (size_t i = 0; i < SS_COUNT(names) && !handle; i++)
-		handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	if (!handle && !ss_loads_libraries())
-		return ss_fail(err, SS_ENOTFOUND, "TLS needs OpenSSL 3, which a static build of stepscope does not "
-			       "load: use one of the wheels or packages");
-	if (!handle)
-		return ss_fail(err, SS_ENOTFOUND, "TLS needs OpenSSL 3, which is not installed: %s", dlerror());
-	for (size_t i = 0; i < SS_COUNT(functions); i++) {
-		/* Those of libcrypto are found through libssl, which needs it. */
-		void *f = dlsym(handle, functions[i].name);
-		if (!f)
-			return ss_fail(err, SS_ENOTFOUND, "this OpenSSL has no %s", functions[i].name);
-		memcpy((char *)lib + functions[i].at, &f, sizeof(f));
-	}
+	static const struct ss_loaded openssl = { "TLS needs OpenSSL 3", "openssl", names, SS_COUNT(names) };
+	void *handle = ss_load_library(&openssl, err);
+	/* Those of libcrypto are found through libssl, which needs it. */
+	if (!handle || !ss_load_functions(handle, functions, SS_COUNT(functions), lib, "OpenSSL", err))
+		return false;
 	return lib->OpenSSL_version_num() >= OLDEST ||
 	       ss_fail(err, SS_ENOTFOUND, "TLS needs OpenSSL 3.0.2 or later, and this is %s", lib->OpenSSL_version(0));
 }

@@ -38,5 +38,5 @@ bool ss_sign_rs256(struct ss_str key, struct ss_str text, char *signature, size_
 	lib.EVP_PKEY_free(k);
 	lib.BIO_free(b);
 	lib.ERR_clear_error();
-	return ok || ss_fail(err, SS_EFORMAT, "the private key of the service account is none of RSA in PEM");
+	return ok || ss_fail(err, SS_EFORMAT, "the private key of the service account is not an RSA key in PEM");
 }

@@ -195,7 +195,7 @@ static void read_options(struct ss_str bytes, struct ss_profile_options *o)
 {
 	struct ss_pb c = ss_pb_of(bytes);
 	struct ss_pb_field f;
-	/* What is not there is zero. */
+	/* A missing value is zero. */
 	o->host_level = o->device_level = o->python_level = 0;
 	o->include_dataset_ops = false;
 	while (ss_pb_next(&c, &f))

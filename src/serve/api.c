@@ -20,12 +20,12 @@ static void string_list(struct ss_out *o, const struct ss_str *v, size_t n)
 	ss_out_char(o, ']');
 }
 
-static void run_object(struct ss_out *o, const struct ss_run *run)
+static void run_object(struct ss_call *c, struct ss_out *o, const struct ss_run *run)
 {
 	ss_out_char(o, '{');
 	member(o, "run", run->name);
 	ss_out_char(o, ',');
-	member(o, "path", run->dir);
+	member(o, "path", ss_location_shown(c->srv->catalog.place, run->dir, c->req->arena));
 	ss_out_printf(o, ",\"time_s\":%lld,\"bytes\":%llu,\"hosts\":[", (long long)(run->mtime_ns / 1000000000),
 		      (unsigned long long)run->bytes);
 	for (size_t i = 0; i < run->nhosts; i++) {
@@ -61,7 +61,7 @@ static const struct ss_run **by_age(struct ss_call *c, const struct ss_store *s,
 	return v;
 }
 
-/* What it has cost so far to look into a bucket, where the log directory is one. */
+/* The cost so far of reading the bucket, if the log directory is one. */
 static void bucket_object(struct ss_call *c, struct ss_out *o)
 {
 	const struct ss_location *place = c->srv->catalog.place;
@@ -94,7 +94,7 @@ bool ss_route_api_runs(struct ss_call *c, struct ss_err *err)
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			ss_out_char(&o, ',');
-		run_object(&o, runs[i]);
+		run_object(c, &o, runs[i]);
 	}
 	ss_out_lit(&o, "],\"skipped\":[");
 	for (size_t i = 0; i < s->nskipped; i++) {
@@ -134,6 +134,15 @@ static void param_object(struct ss_out *o, const struct ss_param *p)
 	ss_out_char(o, '}');
 }
 
+/* Whom a tool is about where nobody is named: all hosts of those that combine them, else the first; "": there is none. */
+static struct ss_str preset_host(const struct ss_str *hosts, size_t n, bool combines)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ss_str_is(hosts[i], SS_ALL_HOSTS) == combines)
+			return hosts[i];
+	return n ? hosts[0] : SS_STR("");
+}
+
 /*
  * The tool with the hosts that it may be asked for; those of profiles are the same for most tools,
  * and few.
@@ -146,8 +155,8 @@ static bool tool_object(struct ss_call *c, struct ss_out *o, const struct ss_run
 					     [SS_KIND_TIMELINE] = "timeline",
 					     [SS_KIND_TREE] = "tree",
 					     [SS_KIND_GRAPH] = "graph" };
-	bool all = ss_request_combines(t, run);
-	struct ss_str *hosts = ss_call_hosts(c, run, ss_request_file_kind(t, run), all,
+	bool combines = ss_request_combines(t, run);
+	struct ss_str *hosts = ss_call_hosts(c, run, ss_request_file_kind(t, run), combines || ss_request_sums(t, run),
 					     ss_request_only_combined(t, run, false), &nhosts);
 	if (!hosts)
 		return false;
@@ -157,7 +166,9 @@ static bool tool_object(struct ss_call *c, struct ss_out *o, const struct ss_run
 	member(o, "title", ss_str_from(t->title));
 	ss_out_char(o, ',');
 	member(o, "summary", ss_str_from(t->summary));
-	ss_out_printf(o, ",\"kind\":\"%s\",\"hosts\":", kinds[t->kind]);
+	ss_out_printf(o, ",\"kind\":\"%s\",", kinds[t->kind]);
+	member(o, "preset_host", preset_host(hosts, nhosts, combines));
+	ss_out_lit(o, ",\"hosts\":");
 	string_list(o, hosts, nhosts);
 	ss_out_lit(o, ",\"params\":[");
 	for (size_t i = 0; i < t->nparams; i++) {

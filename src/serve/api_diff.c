@@ -181,7 +181,7 @@ bool ss_route_api_diff(struct ss_call *c, struct ss_err *err)
 {
 	uint64_t turn = ss_turns_take(&c->srv->diff_turns);
 	if (!turn)
-		return ss_fail(err, SS_EBUSY, "this server is busy with other comparisons; ask again later");
+		return ss_fail(err, SS_EBUSY, "this server is busy with other comparisons: try again later");
 	bool ok = compare(c, err);
 	ss_turns_give(&c->srv->diff_turns, turn);
 	return ok;

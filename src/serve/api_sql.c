@@ -11,7 +11,7 @@
 #define ROWS_MOST 1000000
 #define MEMORY_BYTES ((uint64_t)512 << 20) /* of all questions at the same time */
 
-/* What a job takes with it: the query stands behind it. */
+/* The data of a job; the query follows it. */
 struct question {
 	struct ss_turns *turns;
 	uint64_t rows;
@@ -30,7 +30,7 @@ static bool answer(struct ss_model *m, void *arg, struct ss_arena *arena, struct
 	if (!of)
 		return false;
 	if (!turn)
-		return ss_fail(err, SS_EBUSY, "this server is busy with other queries; ask again later");
+		return ss_fail(err, SS_EBUSY, "this server is busy with other queries: try again later");
 	struct ss_sql_question q = { .model = of,
 				     .query = { ask->query, ask->query_bytes },
 				     .timeout_ms = TIMEOUT_MS,

@@ -259,7 +259,7 @@ bool ss_route_timeline_slices(struct ss_call *c, struct ss_err *err)
 	size_t n = count_items(tracks), bytes = sizeof(struct slices_arg) + n * sizeof(uint32_t);
 	uint64_t width_px;
 	if (n > MAX_LIST)
-		return ss_fail(err, SS_EINVAL, "more than %d tracks are asked for at once", MAX_LIST);
+		return ss_fail(err, SS_EINVAL, "more than %d tracks are requested at once", MAX_LIST);
 	struct slices_arg *a = ss_arena_zalloc(c->req->arena, 1, bytes);
 	if (!a)
 		return ss_fail_mem(err);
@@ -379,7 +379,7 @@ bool ss_route_timeline_summary(struct ss_call *c, struct ss_err *err)
 	size_t n = count_items(rows), bytes = sizeof(struct sums_arg) + n * sizeof(struct ss_timeline_rows);
 	uint64_t limit;
 	if (n > MAX_LIST)
-		return ss_fail(err, SS_EINVAL, "more than %d rows are asked for at once", MAX_LIST);
+		return ss_fail(err, SS_EINVAL, "more than %d rows are requested at once", MAX_LIST);
 	struct sums_arg *a = ss_arena_zalloc(c->req->arena, 1, bytes);
 	if (!a)
 		return ss_fail_mem(err);
@@ -427,7 +427,7 @@ bool ss_route_timeline_names(struct ss_call *c, struct ss_err *err)
 	size_t n = count_items(tracks), bytes = sizeof(struct names_arg) + n * sizeof(uint32_t) + text.n;
 	uint64_t limit;
 	if (n > MAX_LIST)
-		return ss_fail(err, SS_EINVAL, "more than %d tracks are asked for at once", MAX_LIST);
+		return ss_fail(err, SS_EINVAL, "more than %d tracks are requested at once", MAX_LIST);
 	struct names_arg *a = ss_arena_zalloc(c->req->arena, 1, bytes);
 	if (!a)
 		return ss_fail_mem(err);

@@ -12,7 +12,7 @@ static bool read_metrics(struct ss_str list, struct ss_str *metrics, size_t *n, 
 	while (list.n) {
 		size_t comma = ss_str_chr(list, ','), end = comma == SS_NPOS ? list.n : comma;
 		if (*n == MOST_METRICS)
-			return ss_fail(err, SS_EINVAL, "more than %d metrics are asked for", MOST_METRICS);
+			return ss_fail(err, SS_EINVAL, "more than %d metrics are requested", MOST_METRICS);
 		metrics[(*n)++] = ss_str_sub(list, 0, end);
 		list = ss_str_sub(list, end + 1, list.n);
 	}

@@ -320,7 +320,7 @@ struct ss_job {
 	ss_job_fn *make;   /* ... or of a function */
 	void *arg;
 	struct ss_arena arena;
-	/* What has flowed to the reader, to be kept once it is whole; type "": it is not kept. */
+	/* The bytes sent to the reader, kept when they are complete; type "": not kept. */
 	SS_VEC(char) sent;
 	struct ss_str key;
 	bool gzip;

@@ -44,6 +44,8 @@ void ss_capture_over(struct ss_server_state *srv);
 /* End the one that is being taken: nothing of it stays. */
 void ss_capture_cancel(struct ss_server_state *srv);
 
+/* A form on another site may make a browser post to us, but not hide where it comes from. */
+bool ss_origin_is_ours(const struct ss_http_req *req);
 /*
  * May a page that is not ours have made the browser send this? A form or an image elsewhere could.
  */

@@ -23,7 +23,7 @@ bool ss_capture_begin(struct ss_server_state *srv)
 void ss_capture_over(struct ss_server_state *srv)
 {
 	char cancelled[64];
-	/* What has been said to this one is not said to the next. */
+	/* A cancellation of this capture must not end the next one. */
 	while (read(srv->stop[0], cancelled, sizeof(cancelled)) > 0)
 		;
 	atomic_store(&srv->capturing, false);
@@ -109,7 +109,7 @@ static bool ask_master(const struct asked *a, struct ss_grpc_status *status)
 {
 	const struct ss_capture_config *config = &a->config;
 	const struct ss_peer peer = { .target = a->addresses.p, .wake_fd = config->wake_fd,
-				      .timeout_ns = (int64_t)(60000 + 2 * config->options.duration_ms) * SS_NS_PER_MS };
+				      .timeout_ns = ss_capture_timeout_ns(config) };
 	struct ss_run_dir d;
 	struct ss_err err = { 0 };
 	if (!ss_run_dir_make(&d, config->logdir, NULL, &err))

@@ -127,20 +127,6 @@ static bool host_is_ours(const struct ss_server_state *s, struct ss_str header)
 	return true;
 }
 
-/* A form on another site may make a browser post to us, but not hide where it comes from. */
-static bool origin_is_ours(const struct ss_http_req *req)
-{
-	size_t slashes = ss_str_find(req->origin, SS_STR("//"));
-	return !req->origin.n || (slashes != SS_NPOS &&
-				  ss_str_ieq(ss_str_sub(req->origin, slashes + 2, req->origin.n), req->host));
-}
-
-bool ss_from_elsewhere(const struct ss_http_req *req)
-{
-	return !origin_is_ours(req) || (req->fetch_site.n && !ss_str_is(req->fetch_site, "same-origin") &&
-					!ss_str_is(req->fetch_site, "none"));
-}
-
 static bool reply_page(struct ss_call *c, const struct ss_page_file *f)
 {
 	struct ss_http_reply *r = c->reply;
@@ -209,7 +195,7 @@ static void run_route(struct ss_call *c, const struct route *r)
 		c->reply->allow = post ? "POST" : "GET, HEAD";
 		return;
 	}
-	if (!get && !origin_is_ours(c->req)) {
+	if (!get && !ss_origin_is_ours(c->req)) {
 		refuse(c, 403, "this request comes from another site");
 		return;
 	}
@@ -267,21 +253,6 @@ static void handle(void *arg, const struct ss_http_req *req, struct ss_http_repl
 	if (c.snapshot)
 		ss_catalog_put(&c.srv->catalog, c.snapshot);
 	ss_store_free(&c.opened);
-}
-
-bool ss_reply_read(struct ss_http_reply *r, struct ss_buf *body)
-{
-	char buf[16384];
-	long n = 0;
-	if (r->read)
-		while ((n = r->read(r->read_arg, buf, sizeof(buf))) > 0 && !body->no_memory && !body->over)
-			ss_buf_str(body, (struct ss_str){ buf, (size_t)n });
-	else
-		ss_buf_str(body, r->body);
-	if (r->done)
-		r->done(r->read_arg);
-	free(r->owned);
-	return n == 0 && !body->no_memory && !body->over;
 }
 
 bool ss_server_ask(struct ss_server *s, const char *path, const struct ss_http_arg *args, size_t nargs, struct ss_buf *body,
@@ -470,7 +441,7 @@ static struct ss_server *new_server(const struct ss_server_config *config)
 	return NULL;
 }
 
-/* Who may reach the port, and what they may then do there. */
+/* The clients that may reach the port, and what they may do there. */
 static bool check_exposure(const struct ss_server *s, const struct ss_server_config *config, struct ss_err *err)
 {
 	if (s->state.loopback)

@@ -336,7 +336,7 @@ static bool is_part(const struct slot *s)
 	return s->kind && strcmp(s->kind, SS_KIND_FILE_PART) == 0;
 }
 
-/* Of all hosts whose skeletons are in the file. */
+/* For all hosts whose skeletons are in the file. */
 static bool init_from_part(struct ss_session *s, const struct slot *slot, struct ss_err *err)
 {
 	struct ss_file f;
@@ -462,13 +462,13 @@ static bool bring(const struct ss_host_file *const *files, size_t n, struct ss_e
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < n; i++)
 		bytes += files[i]->bytes;
-	/* What the cache cannot hold together comes one after the other. */
-	if (!ss_provides() || !n || (n > 1 && bytes > ss_cache_limit_bytes() / 2))
+	/* Files that do not fit into the cache together are fetched one after the other. */
+	if (!n || !ss_provides(files[0]->path) || (n > 1 && bytes > ss_cache_limit_bytes() / 2))
 		return true;
 	const char **paths = calloc(n, sizeof(*paths));
 	for (size_t i = 0; paths && i < n; i++)
 		paths[i] = files[i]->path.p;
-	bool ok = paths ? ss_provide_all(paths, n, BRING_MS, err) : ss_fail_mem(err);
+	bool ok = paths ? ss_provide_all(paths, n, SS_WHOLE_FILE, BRING_MS, err) : ss_fail_mem(err);
 	free(paths);
 	return ok;
 }
@@ -493,7 +493,7 @@ static struct ss_session *open_session(struct ss_sessions *c, const struct ss_ho
 	pthread_mutex_unlock(&c->lock);
 	free_garbage(&g);
 	bool ok = have == n || ss_fail_mem(err);
-	/* Of a part no file is a host of its own. */
+	/* No file of a part is a host of its own. */
 	visits = visits || (ok && n == 1 && is_part(slots[0]));
 	ok = ok && (visits || open_slots(slots, n, err));
 	struct ss_session *s = ok ? join_session(c, slots, n, visits, err) : NULL;
@@ -525,7 +525,7 @@ bool ss_session_intact(const struct ss_session *s, struct ss_err *err)
 	/* A visit looks for itself. */
 	for (size_t i = 0; !s->model.visited && i < s->nslots; i++)
 		if (ss_file_torn(&s->slots[i]->host.x.file))
-			return ss_fail(err, SS_EIO, "'%s' was truncated while it was being read; ask again", s->slots[i]->path);
+			return ss_fail(err, SS_EIO, "'%s' was truncated while it was being read: try again", s->slots[i]->path);
 	return true;
 }
 

@@ -1,9 +1,9 @@
 /*
  * turns.h - how many requests of a kind may be in work at the same time.
  *
- * Who comes when all places are taken waits for one. A place that is held for longer than
- * `hold_ms` is given to who waits, because its holder only waits for its client then: a client that
- * reads slowly must not keep others out. Any number of threads may use one.
+ * If all places are taken, a thread waits for one. A place that is held for longer than `hold_ms` is
+ * given to a waiting thread, because its holder only waits for its client by then: a client that reads
+ * slowly must not keep others out. Any number of threads may use one.
  */
 #ifndef SS_SERVE_TURNS_H
 #define SS_SERVE_TURNS_H

@@ -52,7 +52,7 @@ bool ss_warm(struct ss_server_state *srv, const struct ss_selection *sel, const 
 	pthread_t thread;
 	bool idle = false;
 	if (!atomic_compare_exchange_strong(&srv->warming, &idle, true))
-		return ss_fail(err, SS_EBUSY, "another profile is being prepared; ask again later");
+		return ss_fail(err, SS_EBUSY, "another profile is being prepared: try again later");
 	struct warm *w = calloc(1, sizeof(*w));
 	bool ok = w || ss_fail_mem(err);
 	if (ok) {
