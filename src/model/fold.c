@@ -11,13 +11,20 @@ struct gathering {
 	size_t n;
 };
 
+const void *ss_host_fact_get(struct ss_host *h, const struct ss_host_fact *f, struct ss_err *err)
+{
+	return ss_part_get(&h->parts[f->part], f->build, f->release, h, err);
+}
+
 static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	const struct gathering *j = arg;
 	bool ok = true;
 	(void)i;
-	for (size_t k = 0; ok && k < j->n; k++)
-		ok = !j->v[k].fold->read || j->v[k].fold->read(h, err);
+	for (size_t k = 0; ok && k < j->n; k++) {
+		const struct ss_fold *f = j->v[k].fold;
+		ok = f->of ? ss_host_fact_get(h, f->of, err) != NULL : f->read(h, err);
+	}
 	return ok;
 }
 
@@ -25,8 +32,11 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 {
 	const struct gathering *j = arg;
 	bool ok = true;
-	for (size_t k = 0; ok && k < j->n; k++)
-		ok = j->v[k].fold->take(j->v[k].data, i, h, err);
+	for (size_t k = 0; ok && k < j->n; k++) {
+		const struct ss_fold *f = j->v[k].fold;
+		const void *fact = f->of ? ss_host_fact_get(h, f->of, err) : NULL;
+		ok = (fact || !f->of) && f->take(j->v[k].data, i, h, fact, err);
+	}
 	return ok;
 }
 
@@ -88,7 +98,7 @@ bool ss_model_gather_folds(struct ss_model *m, const struct ss_fold *const *fold
 	struct gathering j = { .n = 0 };
 	if (!m->visited)
 		return true;
-	/* Who comes second finds what the first has gathered. */
+	/* A second thread finds the facts that the first has gathered. */
 	pthread_mutex_lock(&m->gathering);
 	for (size_t i = 0; i < n && i < SS_MAX_FOLDS; i++)
 		if (!is_unvisited(m, folds[i]) && !ss_part_is_built(&m->parts[folds[i]->part]))

@@ -1,8 +1,8 @@
 /*
  * intern.h - texts that outlive the host they come from.
  *
- * What is combined of hosts that are opened one after the other (visit.h) must not point into their
- * files. Where hosts stay open nothing is copied.
+ * A result that combines hosts which are opened one after the other (visit.h) must not point into
+ * their files. If hosts stay open, nothing is copied.
  */
 #ifndef SS_MODEL_INTERN_H
 #define SS_MODEL_INTERN_H

@@ -1,14 +1,13 @@
 /*
- * model.h - what the tools compute from: the hosts that were asked for, and facts derived from all
- * of them together.
+ * model.h - what the tools compute from: the hosts that were asked for, and facts derived from all of
+ * them together.
  *
- * Facts about one host are parts of struct ss_host and shared by all models that hold it; facts
- * that combine hosts are parts of the model. Each part has a header and a file of its own in this
- * folder.
+ * * Facts about one host are parts of struct ss_host and shared by all models that hold it; facts that
+ * combine hosts are parts of the model. Each part has a header and a file of its own in this folder.
  *
- * The hosts of a model are open, or, of many, are opened one after the other when something is
- * asked of them (visit.h). Then `hosts` holds what is known without: name, path, size, and after a
- * visit what the host calls itself and what its file lacks.
+ * * The hosts of a model are open, or, of many, are opened one after the other when something is asked
+ * of them (visit.h). Then `hosts` holds the facts that need no open file: name, path, size, and after a
+ * visit the host's own name and the missing parts of its file.
  */
 #ifndef SS_MODEL_MODEL_H
 #define SS_MODEL_MODEL_H
@@ -31,7 +30,7 @@ enum ss_model_part {
 	SS_MODEL_PART_COUNT
 };
 
-/* Where the hosts of a visited model come from if not from their files: reduced/part.h. */
+/* The source of the hosts of a visited model, if not their files: reduced/part.h. */
 struct ss_host_opener {
 	/* Host i of those that the model was made of; `why` as in ss_host_open_among. NULL: the files are opened. */
 	bool (*open)(const struct ss_host_opener *o, size_t i, const char *path, struct ss_host *h, struct ss_err *why,

@@ -173,7 +173,7 @@ static bool visit_closed(struct ss_model *m, const struct ss_visit *v, struct ss
 	ss_parallel(threads, 0, go, &t, NULL);
 	pthread_cond_destroy(&t.moved);
 	pthread_mutex_destroy(&t.lock);
-	/* What the hosts took lies in the pools of threads that are gone. */
+	/* Memory of the hosts lies in the malloc pools of threads that have ended. */
 	ss_heap_trim();
 	if (!t.failed && !t.readable && m->nhosts)
 		return ss_fail(err, t.unreadable.code, "%s", t.unreadable.text);

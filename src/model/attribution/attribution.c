@@ -3,8 +3,8 @@
 
 #include "base/safe.h"
 #include "model/attribution/build.h"
+#include "model/host/job.h"
 #include "model/attribution/recompiled_torch.h"
-#include "model/attribution/thresholds.h"
 #include "model/fold.h"
 #include "model/preprocess/load.h"
 #include "model/runtime/tfdata.h"
@@ -32,25 +32,6 @@ struct ss_str ss_time_class_name(enum ss_time_class c)
 }
 
 /* ---- the build ---- */
-
-uint32_t ss_named_owner(struct ss_attr_build *b, enum ss_time_class class, uint32_t plane, uint32_t meta, uint32_t ref,
-			bool overhead)
-{
-	uint64_t kind = (uint64_t)(ref + 1) << 8 | ((uint64_t) class * 2 + overhead + 1);
-	uint64_t key = ss_mix((uint64_t)plane << 32 | meta, kind);
-	uint32_t n = (uint32_t)b->named.n;
-	if (n >= SS_OWNER_GIVEN)
-		return SS_NONE;
-	uint32_t at = ss_u64map_add(&b->by_named, key, n);
-	if (at == n && !ss_vec_push(&b->named, ((struct ss_named){ class, plane, meta, ref, overhead, 0 })))
-		return SS_NONE;
-	return at;
-}
-
-enum ss_time_class ss_owner_class(const struct ss_attr_build *b, uint32_t owner)
-{
-	return owner & SS_OWNER_CALL ? b->calls.v[owner & ~SS_OWNER_CALL].class : b->named.v[owner].class;
-}
 
 static bool keep_meetings(struct ss_attr_build *b, struct ss_collectives *out, const struct ss_meeting *v, size_t n)
 {
@@ -239,19 +220,18 @@ struct own {
 static void release_host(void *data)
 {
 	struct own *own = data;
-	free(own->out.windows.v);
 	ss_arena_release(&own->arena);
 	free(own);
 }
 
-static struct ss_time_host blank_host(struct ss_str name)
+static struct ss_time_host blank_host(struct ss_str name, const struct ss_windows *w)
 {
 	const struct ss_str none = SS_STR("");
 	return (struct ss_time_host){
 		.name = name,
 		.device_type = none,
 		.thread = none,
-		.windows.name = none,
+		.windows = *w,
 		.memory = { .allocator = none, .grower = none },
 		.precision.wide_kernel = none,
 		.recompiled = ss_recompiled_none(),
@@ -296,6 +276,7 @@ static bool claim_host(struct ss_attr_build *b)
 	b->out->hardware = ss_host_hardware(h);
 	b->has_device = b->out->hardware != SS_HW_CPU_ONLY && b->out->hardware != SS_HW_UNKNOWN;
 	b->is_gpu = b->out->hardware == SS_HW_GPU;
+	b->no_groups = ss_host_job(h).groups > 1;
 	choose_units(b);
 	if (b->host && !ss_host_kinds_init(&b->kinds, b->host, b->w->name, b->has_device))
 		return false;
@@ -343,15 +324,17 @@ static void free_build(struct ss_attr_build *b)
 static void *build_host(void *owner, struct ss_err *err)
 {
 	struct ss_host *h = owner;
-	struct own *own = calloc(1, sizeof(*own));
+	const struct ss_windows *w = ss_host_windows(h, err);
+	struct own *own = w ? calloc(1, sizeof(*own)) : NULL;
 	if (!own) {
-		ss_fail_mem(err);
+		if (w)
+			ss_fail_mem(err);
 		return NULL;
 	}
-	own->out = blank_host(h->name);
+	own->out = blank_host(h->name, w);
 	struct ss_attr_build b = { .h = h, .arena = &own->arena, .out = &own->out };
 	/* Allocations first: reading them takes memory for a moment, as the claims of attribution do until its end. */
-	bool ok = ss_host_is_raw(h) || (ss_host_load(h, err) && ss_windows_find(&own->out.windows, h, err) &&
+	bool ok = ss_host_is_raw(h) || (ss_host_load(h, err) &&
 					ss_memory_trend_read(&own->out.memory, h, &own->out.windows, err) && attribute(&b, err));
 	free_build(&b);
 	if (ok)
@@ -373,19 +356,22 @@ static bool read_pieces(struct ss_attr_build *b, const struct ss_piece_reader *r
 
 bool ss_host_pieces(struct ss_host *h, const struct ss_piece_reader *r, struct ss_err *err)
 {
-	struct own own = { .out = blank_host(h->name) };
+	const struct ss_windows *w = ss_host_windows(h, err);
+	if (!w)
+		return false;
+	struct own own = { .out = blank_host(h->name, w) };
 	struct ss_attr_build b = { .h = h, .arena = &own.arena, .out = &own.out };
-	bool ok = ss_host_is_raw(h) || (ss_host_load(h, err) && ss_windows_find(&own.out.windows, h, err) &&
-			     (read_pieces(&b, r) || ss_fail_mem(err)));
+	bool ok = ss_host_is_raw(h) || (ss_host_load(h, err) && (read_pieces(&b, r) || ss_fail_mem(err)));
 	free_build(&b);
-	free(own.out.windows.v);
 	ss_arena_release(&own.arena);
 	return ok;
 }
 
+static const struct ss_host_fact of_host = { SS_HOST_ATTRIBUTION, build_host, release_host };
+
 const struct ss_time_host *ss_host_attribution(struct ss_host *h, struct ss_err *err)
 {
-	return ss_part_get(&h->parts[SS_HOST_ATTRIBUTION], build_host, release_host, h, err);
+	return ss_host_fact_get(h, &of_host, err);
 }
 
 /* ---- all hosts ---- */
@@ -401,11 +387,6 @@ static bool begin(void *data, const struct ss_model *m)
 	all->out.hosts = SS_NEW_N(&all->intern.arena, struct ss_time_host, m->nhosts + 1);
 	all->out.nhosts = m->nhosts;
 	return all->out.hosts;
-}
-
-static bool read_host(struct ss_host *h, struct ss_err *err)
-{
-	return ss_host_attribution(h, err) != NULL;
 }
 
 static void keep_subject(struct ss_time_subject *s, struct ss_intern *k)
@@ -430,19 +411,17 @@ static bool keep_unit(struct ss_time_unit *u, size_t nwindows, size_t host, stru
 	return true;
 }
 
-static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact, struct ss_err *err)
 {
+	(void)h;
 	struct all *all = data;
 	struct ss_intern *k = &all->intern;
-	const struct ss_time_host *one = ss_host_attribution(h, err);
-	if (!one)
-		return false;
+	const struct ss_time_host *one = fact;
 	struct ss_time_host *t = &all->out.hosts[i];
 	*t = *one;
 	t->name = ss_intern_str(k, t->name);
 	t->device_type = ss_intern_str(k, t->device_type);
 	t->thread = ss_intern_str(k, t->thread);
-	t->windows.name = ss_intern_str(k, t->windows.name);
 	t->memory.allocator = ss_intern_str(k, t->memory.allocator);
 	t->memory.grower = ss_intern_str(k, t->memory.grower);
 	t->precision.wide_kernel = ss_intern_str(k, t->precision.wide_kernel);
@@ -450,11 +429,7 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 	t->recompiled.function = ss_intern_str(k, t->recompiled.function);
 	keep_subject(&t->input, k);
 	t->units = ss_intern_copy(k, t->units, t->nunits, sizeof(*t->units));
-	if (k->copies) {
-		t->windows.line = NULL;
-		t->windows.v = ss_intern_copy(k, t->windows.v, t->windows.n, sizeof(*t->windows.v));
-	}
-	bool ok = t->units != NULL;
+	bool ok = ss_windows_intern(&t->windows, k) && t->units != NULL;
 	for (size_t u = 0; ok && u < t->nunits; u++)
 		ok = keep_unit(&t->units[u], t->windows.n, i, k);
 	return (ok && !k->no_memory) || ss_fail_mem(err);
@@ -471,7 +446,7 @@ const struct ss_fold ss_fold_attribution = {
 	.part = SS_MODEL_ATTRIBUTION,
 	SS_FOLD_DATA(struct all),
 	.begin = begin,
-	.read = read_host,
+	.of = &of_host,
 	.take = take_host,
 	.release = release,
 };

@@ -1,18 +1,17 @@
 /*
- * attribution.h - where the time of a program went: each moment of the recording belongs to exactly
- * one class.
+ * attribution.h - where the time of a program went: each moment of the recording belongs to exactly one
+ * class.
  *
- * The recording is looked at from the begin of the first step to the end of the last (all of it,
- * where no steps are known), once for each device, and once for the program where a host has no
- * device (XLA:CPU, TensorFlow and PyTorch on a CPU: their operations on threads are the computing).
- * A moment belongs to what the device computes; else to exposed communication; else to a copy; else
- * to what the host does that the device waits for: the innermost event, that is no step marker, of
- * the thread that starts the programs. What nothing explains is unknown. The classes of a step, and
- * those between the steps, add up to the whole.
+ * * The recording is looked at from the begin of the first step to the end of the last (all of it,
+ * where no steps are known), once for each device, and once for the program where a host has no device
+ * (XLA:CPU, TensorFlow and PyTorch on a CPU: their operations on threads are the computing). A moment
+ * belongs to what the device computes; else to exposed communication; else to a copy; else to what the
+ * host does that the device waits for: the innermost event, that is no step marker, of the thread that
+ * starts the programs. What nothing explains is unknown. The classes of a step, and those between the
+ * steps, add up to the whole.
  *
- * Part of struct ss_host; for all hosts a fold (fold.h): hosts are visited, not held. Memory for
- * one host is linear in the events that claim time; what is kept of a host is bounded (the limits
- * below).
+ * * Part of struct ss_host; for all hosts a fold (fold.h): hosts are visited, not held. Memory for one
+ * host is linear in the events that claim time; the memory of a host is bounded (the limits below).
  */
 #ifndef SS_MODEL_ATTRIBUTION_ATTRIBUTION_H
 #define SS_MODEL_ATTRIBUTION_ATTRIBUTION_H
@@ -42,7 +41,7 @@ enum ss_time_class {
 
 struct ss_str ss_time_class_name(enum ss_time_class c);
 
-/* Where in the recording. */
+/* The place in the recording. */
 enum ss_time_region {
 	SS_REGION_STEPS,    /* in steps that take their usual time */
 	SS_REGION_OUTLIERS, /* in those that take far longer */
@@ -55,14 +54,14 @@ enum ss_time_region {
 /* Devices of one host that are looked at: each is laid over all that the host's threads did. */
 #define SS_MOST_UNITS 128
 
-/* Who or what took time of a class. */
+/* The owner of time of a class: a function, an operation or a host. */
 struct ss_time_subject {
 	enum ss_time_class class;
 	struct ss_str name;   /* "fetch_rows (main.py:16)", "fusion.31", "nudge", "Iterator::Root::MapAndBatch" */
 	struct ss_str detail; /* inside of it, "time.sleep"; or what the op is, its source; or "" */
 	struct ss_str caller; /* around it; or "" */
 	uint64_t ps[SS_REGION_COUNT];
-	bool on_device;	      /* an operation of a device: `detail` says what it is and where it comes from */
+	bool on_device;	      /* an operation of a device: `detail` gives its kind and its source */
 	uint64_t count;	      /* calls, operations, kernels; 0: not counted */
 	double flops_frac, bytes_frac; /* of an op: of the device's peaks, NAN: unknown */
 	int64_t begin_ps, end_ps; /* where it took longest at a stretch, to be shown */
@@ -111,10 +110,13 @@ struct ss_time_host {
 };
 
 enum ss_framework { SS_FW_JAX = 1, SS_FW_TENSORFLOW = 2, SS_FW_PYTORCH = 4, SS_FW_TORCH_XLA = 8 };
-/* What a program does already, so that nobody need advise it: torch.compile, workers of the DataLoader; who runs its loop. */
+/*
+ * Measures that the program takes already, so that no advice recommends them: torch.compile, DataLoader
+ * workers; Keras runs its loop.
+ */
 enum ss_habit { SS_HABIT_COMPILED = 1, SS_HABIT_WORKERS = 2, SS_HABIT_KERAS = 4 };
 
-/* Of one host: O(n log n) in its events. */
+/* A part of the host, made in O(n log n) of its events. */
 const struct ss_time_host *ss_host_attribution(struct ss_host *h, struct ss_err *err);
 
 struct ss_attribution {

@@ -19,7 +19,7 @@
 #include "model/attribution/pieces.h"
 #include "model/host/async_ends.h"
 
-/* Who gets a moment that several claim: the least. */
+/* If several claim a moment, the one with the least rank gets it. */
 enum ss_claim_rank {
 	SS_RANK_COMPUTE,
 	SS_RANK_COLLECTIVE,   /* of a device */
@@ -40,7 +40,7 @@ struct ss_call {
 	enum ss_time_class class;
 };
 
-/* What is known by its name alone. */
+/* Facts that follow from the name alone. */
 struct ss_named {
 	enum ss_time_class class;
 	uint32_t plane, meta;
@@ -55,7 +55,7 @@ struct ss_stretch {
 
 /* Owners of claims: calls with this bit, else named. */
 #define SS_OWNER_CALL UINT32_C(0x80000000)
-/* Of work of a device that is in the sums already. */
+/* Work of a device that is in the sums already. */
 #define SS_OWNER_GIVEN UINT32_C(0x7fffffff)
 
 struct ss_tally {
@@ -77,12 +77,12 @@ struct ss_time_sums {
 struct ss_time_piece {
 	int64_t begin_ps, end_ps;
 	enum ss_time_class class;
-	uint32_t owner; /* SS_NONE: nobody */
+	uint32_t owner; /* SS_NONE: no owner */
 };
 
 /*
- * What a device claims: disjoint pieces in the order of time. Nothing else can have what it computes and communicates:
- * without a reader that is in the sums, and here as one claim for all that follow each other.
+ * The claims of a device: disjoint pieces in the order of time. No other claim can take the time in which it computes and
+ * communicates: without a reader, the sums hold that time, and consecutive pieces are one claim here.
  */
 struct ss_device_claims {
 	SS_VEC(struct ss_claim) v;
@@ -102,6 +102,7 @@ struct ss_attr_build {
 	struct ss_host_kinds kinds;
 	struct ss_async_ends ends; /* of the host's events */
 	bool has_device, is_gpu;
+	bool no_groups; /* nothing says which process group of several a collective of the threads is of */
 	uint32_t planes_end; /* behind the last one that has a unit */
 	const struct ss_line *starter;
 	struct ss_device_claims *devices; /* by plane; NULL without devices */
@@ -149,12 +150,11 @@ bool ss_claim_devices(struct ss_attr_build *b);
 void ss_device_claims_free(struct ss_device_claims *d);
 /* thread_claims.c: behind those of devices. `once`: one unit will ask for what they claim. */
 bool ss_claim_threads(struct ss_attr_build *b, bool once);
-/* How many streams of claims there are beside those that are held; where `out` has room for them, they begin. */
+/* The number of streams of claims besides the held ones; if `out` is not NULL, it receives the streams at their begin. */
 size_t ss_thread_streams(const struct ss_attr_build *b, struct ss_claims *out);
 void ss_thread_walks_free(struct ss_attr_build *b);
-uint64_t ss_meeting_key(int64_t step, uint64_t op_digest); /* of the operation's name */
 
-/* Of one piece. */
+/* Add the time of one piece. */
 static inline void ss_tally_add(struct ss_tally *t, enum ss_time_region region, int64_t begin_ps, int64_t end_ps)
 {
 	uint64_t ps = ss_safe_between(begin_ps, end_ps);
@@ -167,7 +167,7 @@ static inline void ss_tally_add(struct ss_tally *t, enum ss_time_region region, 
 
 /* sums.c */
 bool ss_sums_begin(struct ss_time_sums *s, struct ss_attr_build *b);
-/* A piece of time, cut at the bounds of steps; SS_NONE: nobody owns it. Begins ascend until `at` is set to 0. */
+/* A piece of time, cut at the bounds of steps; SS_NONE: it has no owner. Begins ascend until `at` is set to 0. */
 bool ss_sums_add(struct ss_time_sums *s, struct ss_attr_build *b, const struct ss_time_piece *p);
 void ss_sums_free(struct ss_time_sums *s);
 /* Of an owner that the device has named; NULL: no memory. Those before move when another one comes. */
@@ -181,7 +181,7 @@ struct ss_sums_step {
 	size_t at;
 };
 
-/* The one that holds a moment behind all pieces; false: it lies between steps. */
+/* The step that holds a moment after all pieces; false: the moment lies between steps. */
 bool ss_sums_step_at(const struct ss_time_sums *s, const struct ss_windows *w, int64_t t_ps, struct ss_sums_step *out);
 
 /* sweep.c: what threads claim, and a device unless it is NULL, into `sums`. */

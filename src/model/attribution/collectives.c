@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who is where in its list, by the next key. */
+/* The position of each unit in its list, by the next key. */
 struct head {
 	struct ss_meeting *v; /* by key ascending, which says how many of the operation were before it in the step, too */
 	size_t n, at;

@@ -1,9 +1,9 @@
 /*
- * collectives.h - who waits for whom in collective operations.
+ * collectives.h - waiting of participants for each other in collective operations.
  *
- * The n-th run of an operation in a step of one participant (device, or host without one) is the
- * same meeting as the n-th in that step of another. All leave together, so who is in it for the
- * shortest time came last: the others waited for the difference.
+ * * * The n-th run of an operation in a step of one participant (device, or host without one) is the
+ * same meeting as the n-th in that step of another. All participants leave together, so the participant
+ * with the shortest duration came last: the others waited for the difference.
  */
 #ifndef SS_MODEL_ATTRIBUTION_COLLECTIVES_H
 #define SS_MODEL_ATTRIBUTION_COLLECTIVES_H
@@ -21,13 +21,26 @@ struct ss_meeting {
 	uint64_t dur_ps;
 };
 
+/* By the digest of the operation's name. */
+#define SS_MEETING_STEP UINT64_C(0x9e3779b97f4a7c15)
+
+static inline uint64_t ss_meeting_key(uint64_t op_digest, int64_t step)
+{
+	return op_digest + ((uint64_t)step + 1) * SS_MEETING_STEP;
+}
+
+static inline uint64_t ss_meeting_op(uint64_t key, int64_t step)
+{
+	return key - ((uint64_t)step + 1) * SS_MEETING_STEP;
+}
+
 struct ss_collectives {
 	struct ss_meeting *v; /* in the order of time */
 	size_t n;
 	uint64_t dur_ps; /* of all */
 };
 
-/* What waiting for others costs one participant. */
+/* The time that one participant waits for the others. */
 struct ss_wait {
 	uint64_t wait_ps;   /* beyond the shortest stay of anybody */
 	uint64_t meetings;  /* joined with others */

@@ -83,12 +83,6 @@ static struct device_kind kind_of(const struct ss_plane *p, uint32_t meta)
 	return k;
 }
 
-uint64_t ss_meeting_key(int64_t step, uint64_t op_digest)
-{
-	uint64_t key = ss_mix(op_digest, (uint64_t)step + 1);
-	return key ? key : 1;
-}
-
 struct pass {
 	struct ss_attr_build *b;
 	const struct ss_plane *p;
@@ -106,7 +100,7 @@ static bool note_meeting(struct pass *s, const struct device_kind *k, int64_t be
 	size_t step = ss_window_at(w, begin_ps, &s->window);
 	if (step == SIZE_MAX || s->out->meetings.n >= SS_MOST_MEETINGS)
 		return true;
-	uint64_t key = ss_meeting_key(w->v[step].num, k->name_digest);
+	uint64_t key = ss_meeting_key(k->name_digest, w->v[step].num);
 	return ss_vec_push(&s->out->meetings, ((struct ss_meeting){ key, dur_ps }));
 }
 
@@ -140,7 +134,7 @@ static inline struct device_kind *kind_at(struct pass *s, uint32_t meta)
 	return k;
 }
 
-/* What an event says beside the time it takes. */
+/* Facts about an event besides its time. */
 static inline bool note_more(struct pass *s, const struct device_kind *k, uint32_t meta, int64_t begin_ps, uint64_t dur_ps)
 {
 	if (!k->counts_more)

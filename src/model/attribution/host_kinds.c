@@ -371,7 +371,7 @@ enum ss_host_kind ss_host_kinds_find(struct ss_host_kinds *k, const struct ss_li
 		kind = kind_of_hlo(name);
 	if (has_stat(k, &k->function, l, i, SS_STAT_TF_FUNCTION_CALL))
 		kind = SS_KIND_FUNCTION;
-	/* What the program calls a root is a step of some kind: the question, not the answer. */
+	/* A root that the program marks is a step, and no cause of time. */
 	else if (kind == SS_KIND_OTHER && has_stat(k, &k->root, l, i, SS_STAT_ROOT_LEVEL))
 		kind = SS_KIND_SKIP;
 	if (kind == SS_KIND_COPY && k->has_device && is_driver_call(name))

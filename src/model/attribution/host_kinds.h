@@ -28,11 +28,11 @@ enum ss_host_kind {
 	SS_KIND_GC,
 	SS_KIND_PROFILER,   /* the recording's own work: nothing that the program would do without it */
 	SS_KIND_PYTHON,	    /* a frame of Python */
-	SS_KIND_OTHER,	    /* the program's annotation, or a detail of what is around it */
+	SS_KIND_OTHER,	    /* the program's annotation, or a detail of the enclosing event */
 };
 #define SS_KIND_COUNT (SS_KIND_OTHER + 1)
 
-/* Of names alone; a stat may say more (ss_host_kinds_of). */
+/* The kind by the name alone; a stat may refine it (ss_host_kinds_of). */
 enum ss_host_kind ss_host_kind_of_name(struct ss_str name);
 
 /* The same for the events of /host:CPU, found once for each name. */

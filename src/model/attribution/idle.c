@@ -54,7 +54,7 @@ static void thin_out(struct ss_idle_unit *u)
 	for (size_t i = 0; i < u->n; i++)
 		if (ss_safe_between(u->v[i].begin_ps, u->v[i].end_ps) > sum_ps)
 			u->v[n++] = u->v[i];
-	/* Where all are equal, the first ones. */
+	/* If all are equal, take the first ones. */
 	u->n = n ? n : u->n / 2;
 	u->kept_ps = sum_ps + 1;
 }

@@ -1,10 +1,10 @@
 /*
- * idle.h - when a device does nothing, one stretch after the other, and what the attribution says
- * of it.
+ * idle.h - when a device does nothing, one stretch after the other, and what the attribution says of
+ * it.
  *
- * A gap is a stretch of the window (attribution.h) in which the device neither computes nor
- * communicates nor copies nor runs a callback, whatever the steps. Its class is the one that most
- * of it belongs to.
+ * * A gap is a stretch of the window (attribution.h) in which the device neither computes nor
+ * communicates nor copies nor runs a callback, whatever the steps. Its class is the class with the most
+ * of its time.
  */
 #ifndef SS_MODEL_ATTRIBUTION_IDLE_H
 #define SS_MODEL_ATTRIBUTION_IDLE_H
@@ -36,7 +36,7 @@ struct ss_idle {
 	struct ss_str starter;	  /* its name; "" */
 };
 
-/* Of one host: the time of its attribution once, then kept. */
+/* A part of the host; making it takes the time of an attribution. */
 const struct ss_idle *ss_host_idle(struct ss_host *h, struct ss_err *err);
 
 #endif

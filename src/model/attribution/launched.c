@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-/* What devices did for one step. */
+/* The work of devices for one step. */
 struct work {
 	int64_t begin_ps, end_ps;
 	bool any;

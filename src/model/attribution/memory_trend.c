@@ -27,7 +27,7 @@ static struct growth growth_of(const struct ss_mem_allocator *a, const struct ss
 	uint64_t max = 0, bytes;
 	bool any = false;
 	for (size_t i = 0; i < w->n; i++) {
-		/* What the step left behind: up to the begin of the next. */
+		/* The memory that the step left allocated, up to the begin of the next step. */
 		int64_t end_ps = i + 1 < w->n ? w->v[i + 1].begin_ps : w->v[i].end_ps;
 		if (!in_use_at(a, end_ps, &bytes))
 			continue;

@@ -1,19 +1,19 @@
 /*
- * pieces.h - the attribution of a host in full: each piece of time with the step and the owner that it went to, as
- * who compares two recordings needs it. Nothing of it is kept: a reader sums what it wants while the pieces come.
+ * pieces.h - the attribution of a host in full: each piece of time with its step and its owner, for
+ * comparisons of two recordings. The pieces are not stored: a reader sums them as they come.
  */
 #ifndef SS_MODEL_ATTRIBUTION_PIECES_H
 #define SS_MODEL_ATTRIBUTION_PIECES_H
 
 #include "model/attribution/attribution.h"
 
-/* Which operation of which program an event on a GPU or on a thread runs, by the event's own stats. */
+/* The operation and the program that an event on a GPU or on a thread runs, by the event's own stats. */
 struct ss_op_ref {
 	struct ss_str op, module, path; /* "fusion.3", "jit_step", "jit(step)/mul:mul"; each may be "" */
 	uint64_t program_id;		/* 0: unknown */
 };
 
-/* What a piece of time went to. */
+/* The use of a piece of time. */
 struct ss_piece_owner {
 	enum ss_time_class class;
 	const struct ss_plane *plane; /* of the event */
@@ -34,7 +34,7 @@ struct ss_pieces {
 	const struct ss_attr_build *build;
 };
 
-/* SS_NO_OWNER, of a piece that nobody owns, has none. */
+/* SS_NO_OWNER, of a piece without an owner, has none. */
 #define SS_NO_OWNER UINT32_MAX
 /* `at` < nowners. */
 struct ss_piece_owner ss_pieces_owner(const struct ss_pieces *p, uint32_t at);

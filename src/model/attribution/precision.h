@@ -1,7 +1,7 @@
 /*
  * precision.h - do matrix products run in wide types on a device that has narrower, quicker ones?
  *
- * Told by the names of kernels: what says nothing is not counted on either side.
+ * The names of kernels decide. A kernel whose name has no type is not counted on either side.
  */
 #ifndef SS_MODEL_ATTRIBUTION_PRECISION_H
 #define SS_MODEL_ATTRIBUTION_PRECISION_H
@@ -12,7 +12,7 @@
 
 enum ss_width { SS_WIDTH_UNKNOWN, SS_WIDTH_NARROW, SS_WIDTH_WIDE };
 
-/* Of a kernel that multiplies matrices; of others, and of names that do not tell, unknown. */
+/* The type of a kernel that multiplies matrices; unknown for other kernels and for names without a type. */
 enum ss_width ss_kernel_width(struct ss_str kernel);
 
 struct ss_precision {

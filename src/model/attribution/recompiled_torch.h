@@ -6,7 +6,7 @@
 
 #include "model/program/recompiled.h"
 
-/* Of the frame that took longest. Texts go to `arena`. */
+/* The recompilations of the frame that took longest. Texts go to `arena`. */
 bool ss_recompiled_torch(struct ss_recompiled *out, struct ss_host *h, struct ss_arena *arena, struct ss_err *err);
 
 #endif

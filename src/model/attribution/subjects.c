@@ -267,14 +267,14 @@ static struct ss_str name_of(struct ss_attr_build *b, const struct ss_named *n)
 	const struct ss_plane *p = &b->h->planes[n->plane];
 	struct ss_str name = ss_event_name(p, n->meta);
 	if (p != b->host)
-		return p->kind == SS_PLANE_GPU ? name : ss_event_label(p, n->meta);
+		return p->kind == SS_PLANE_GPU ? ss_event_name_in_file(p, n->meta) : ss_event_label(p, n->meta);
 	if (n->class != SS_TIME_COMPUTE)
 		return called(b, name, n->meta);
 	struct ss_op_name op = ss_op_name_parse(name);
 	return op.category == SS_OP_TENSORFLOW && op.type.n ? op.type : ss_called_name(name);
 }
 
-/* What a device's operation is, and which part of the device's peaks it reaches. */
+/* The kind of a device's operation, and the share of the device's peaks that it reaches. */
 static void describe_op(struct ss_attr_build *b, const struct ss_named *n, struct ss_time_subject *s, uint64_t ps,
 			uint64_t count)
 {
@@ -313,7 +313,7 @@ static void describe_op(struct ss_attr_build *b, const struct ss_named *n, struc
 /* Programs that are looked into for the name of an operation. */
 #define MOST_PROGRAMS 64
 
-/* What an operation of XLA on a CPU is called in the program's source: where all programs that have one of its name agree. */
+/* The source name of an XLA operation on a CPU, if all programs that have an operation of its name agree. */
 static bool framework_op_of(struct ss_attr_build *b, struct ss_str op, struct ss_str *out)
 {
 	struct ss_err err = { 0 };

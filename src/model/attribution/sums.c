@@ -15,7 +15,7 @@ size_t ss_window_at(const struct ss_windows *w, int64_t t_ps, size_t *at)
 	return lo < w->n && w->v[lo].begin_ps <= t_ps ? lo : SIZE_MAX;
 }
 
-/* Of all units of a host together: 200 MB. */
+/* The limit for all units of a host together: 200 MB. */
 #define MOST_STEPS_OF_ALL (UINT64_C(1) << 21)
 
 bool ss_sums_begin(struct ss_time_sums *s, struct ss_attr_build *b)

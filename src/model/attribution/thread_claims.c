@@ -228,7 +228,7 @@ static void set_launch(struct walk *w, struct open_event *o, const struct open_e
 	o->claims = !w->data_thread;
 }
 
-/* Which one it is, for a reader of pieces. */
+/* Identify the operation for a reader of pieces. */
 static void note_op(struct walk *w, struct open_event *o)
 {
 	w->failed = w->failed || !ss_op_ref_of(w->b, w->b->host, w->line, w->event, &o->op_ref);
@@ -298,7 +298,7 @@ static bool is_layer(struct ss_str name)
 	return !ss_str_starts(name, SS_STR("$")) && ss_frame_parse(name, &f);
 }
 
-/* What begins here, within `p`; `o` comes as a copy of that. */
+/* Fill `o` for the event that begins here within `p`; `o` is a copy of `p` at first. */
 static void classify(struct walk *w, struct open_event *o, const struct open_event *p, enum ss_host_kind kind,
 		     uint32_t meta, int64_t begin_ps, uint64_t dur_ps)
 {
@@ -358,7 +358,7 @@ static void classify(struct walk *w, struct open_event *o, const struct open_eve
 		o->claims = w->starter;
 		break;
 	case SS_KIND_PROFILER:
-		/* Not the program's: not recorded, with a name. */
+		/* Events that are not of the program count as not recorded, with a name. */
 		set(o, SS_TIME_UNKNOWN, SS_RANK_WAITS);
 		o->func = meta;
 		o->claims = w->starter;
@@ -411,18 +411,18 @@ static void count_op(struct walk *w, const struct open_event *o, uint32_t i, enu
 		w->b->ops++;
 		w->b->op_ps += e->dur_ps[i];
 	}
-	if (kind == SS_KIND_COLLECTIVE && !w->b->has_device && w->b->meetings.n < SS_MOST_MEETINGS) {
+	/* Operators of c10d start a collective and return: how long they take says nothing of who waits. */
+	struct ss_str name = ss_event_name(w->b->host, e->meta[i]);
+	if (kind == SS_KIND_COLLECTIVE && !w->b->has_device && !w->b->no_groups && !ss_str_starts(name, SS_STR("c10d::")) &&
+	    w->b->meetings.n < SS_MOST_MEETINGS) {
 		size_t at = SIZE_MAX, step = ss_window_at(w->b->w, begin_ps, &at);
-		uint64_t key = step == SIZE_MAX
-				       ? 0
-				       : ss_meeting_key(w->b->w->v[step].num,
-							ss_str_digest(ss_event_name(w->b->host, e->meta[i])));
+		uint64_t key = step == SIZE_MAX ? 0 : ss_meeting_key(ss_str_digest(name), w->b->w->v[step].num);
 		if (key && !ss_vec_push(&w->b->meetings, ((struct ss_meeting){ key, e->dur_ps[i] })))
 			w->failed = true;
 	}
 }
 
-/* What other threads do for an operation after this one has started it. */
+/* Work of other threads for an operation that this thread has started. */
 static void go_beyond(struct walk *w, const struct open_event *o, enum ss_host_kind kind, uint32_t i)
 {
 	int64_t begin_ps = ss_xevents_end_ps(&w->line->ev, i), end_ps;
@@ -547,7 +547,7 @@ static bool walk_on(struct walk *w)
 	const struct ss_xevents *e = &w->line->ev;
 	while (!w->failed && w->made.n <= BATCH && w->next < w->order.n) {
 		uint32_t i = event_at(&w->order, w->next++);
-		/* What another thread does while all devices work is not looked at. */
+		/* Other threads are not examined while all devices work. */
 		if (e->dur_ps[i] &&
 		    (w->starter || counts(w->b, &w->event_at, e->begin_ps[i], ss_xevents_end_ps(e, i))))
 			begin_event(w, i);
@@ -562,7 +562,7 @@ static bool walk_on(struct walk *w)
 	return !w->failed;
 }
 
-/* Of what was made, the claims that do not change any more. */
+/* The finished claims, which no longer change. */
 static size_t settled(const struct walk *w)
 {
 	return w->made.n - (!w->over && w->made.n);

@@ -16,7 +16,7 @@
 #define SS_OUTLIER_OF_LARGEST 0.2
 /* Outliers matter if what they take beyond usual steps is this much of the recording. */
 #define SS_OUTLIER_SHARE 0.10
-/* Of fewer steps none is unusual. */
+/* With fewer steps no step is judged unusual. */
 #define SS_LEAST_STEPS_OF_OUTLIERS 5
 /*
  * A pause this short between two operations, in which nothing was recorded, belongs to what
@@ -25,7 +25,7 @@
 #define SS_SHORT_PAUSE_PS INT64_C(100000000)
 /* Between two operations of a TPU: no more than the core itself needs to go on to the next. */
 #define SS_TPU_PAUSE_PS INT64_C(1000000)
-/* What the start of a kernel takes on the device itself. */
+/* The time that the start of a kernel takes on the device. */
 #define SS_KERNEL_START_PS INT64_C(10000000)
 /*
  * An operation of an eager framework that is shorter than this costs its call, not its computing.
@@ -43,8 +43,8 @@
  */
 #define SS_CALL_HOLDS_FRAC (1.0 / 3)
 /*
- * Somebody who came this much later than the first kept the others waiting: less is how messages
- * travel.
+ * A participant that came this much later than the first kept the others waiting: smaller differences
+ * are the travel time of messages.
  */
 #define SS_LATE_FRAC 0.25
 

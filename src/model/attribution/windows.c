@@ -10,6 +10,8 @@
 #include "model/host/forget.h"
 #include "model/host/stat_filter.h"
 #include "model/device/env.h"
+#include "model/fold.h"
+#include "model/preprocess/load.h"
 #include "model/steps/inferred.h"
 
 #include <stdlib.h>
@@ -65,10 +67,7 @@ static int by_begin(const void *a, const void *b)
 	return x->end_ps > y->end_ps ? -1 : x->end_ps < y->end_ps;
 }
 
-/*
- * Those that begin within another one go; of two that overlap the first ends where the second
- * begins.
- */
+/* Remove steps that begin within another step; if two overlap, the first ends at the begin of the second. */
 static void make_disjoint(struct ss_windows *w)
 {
 	size_t k = 0;
@@ -142,8 +141,8 @@ static bool read_marks(struct marks *best, const struct ss_host *h, const struct
 /* ---- steps of others ---- */
 
 /*
- * As the program counts them: the number in the name of the device's step, or of the marker around
- * its middle.
+ * The program's number of the step: from the name of the device's step, or of the marker around its
+ * middle.
  */
 static int64_t number_of(const struct ss_step *s, const struct ss_line *device, const struct ss_plane *p,
 			 const struct marks *m)
@@ -442,7 +441,7 @@ static bool choose(struct ss_windows *out, struct ss_host *h, struct marks *m, s
 	return (found = ss_host_inferred_steps(h, err)) && (use_found(out, &found->steps, h, m) || ss_fail_mem(err));
 }
 
-bool ss_windows_find(struct ss_windows *out, struct ss_host *h, struct ss_err *err)
+static bool find_windows(struct ss_windows *out, struct ss_host *h, struct ss_err *err)
 {
 	const struct ss_plane *p = ss_host_plane(h, SS_PLANE_HOST_CPU);
 	struct marks m = { .name = SS_STR("") };
@@ -460,9 +459,89 @@ bool ss_windows_find(struct ss_windows *out, struct ss_host *h, struct ss_err *e
 		ok = whole_recording(out, h) || ss_fail_mem(err);
 	}
 	ok = ok && (find_outliers(out) || ss_fail_mem(err));
-	if (!ok) {
-		free(out->v);
-		*out = (struct ss_windows){ .name = SS_STR("") };
-	}
 	return ok;
+}
+
+static void release_host(void *data)
+{
+	struct ss_windows *w = data;
+	free(w->v);
+	free(w);
+}
+
+static void *build_host(void *owner, struct ss_err *err)
+{
+	struct ss_host *h = owner;
+	struct ss_windows *w = calloc(1, sizeof(*w));
+	if (!w) {
+		ss_fail_mem(err);
+		return NULL;
+	}
+	w->name = SS_STR("");
+	if (ss_host_is_raw(h) || (ss_host_load(h, err) && find_windows(w, h, err)))
+		return w;
+	release_host(w);
+	return NULL;
+}
+
+static const struct ss_host_fact of_host = { SS_HOST_WINDOWS, build_host, release_host };
+
+const struct ss_windows *ss_host_windows(struct ss_host *h, struct ss_err *err)
+{
+	return ss_host_fact_get(h, &of_host, err);
+}
+
+/* ---- all hosts ---- */
+
+bool ss_windows_intern(struct ss_windows *w, struct ss_intern *k)
+{
+	w->name = ss_intern_str(k, w->name);
+	if (k->copies) {
+		w->line = NULL;
+		w->v = ss_intern_copy(k, w->v, w->n, sizeof(*w->v));
+	}
+	return !k->no_memory;
+}
+
+struct all {
+	struct ss_all_windows out; /* first */
+	struct ss_intern intern;
+};
+
+static bool begin(void *data, const struct ss_model *m)
+{
+	struct all *all = data;
+	all->out.v = SS_NEW_N(&all->intern.arena, struct ss_windows, m->nhosts + 1);
+	all->out.n = m->nhosts;
+	return all->out.v;
+}
+
+static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact, struct ss_err *err)
+{
+	struct all *all = data;
+	const struct ss_windows *one = fact;
+	(void)h;
+	all->out.v[i] = *one;
+	return ss_windows_intern(&all->out.v[i], &all->intern) || ss_fail_mem(err);
+}
+
+static void release(void *data)
+{
+	struct all *all = data;
+	ss_intern_release(&all->intern);
+	free(all);
+}
+
+const struct ss_fold ss_fold_windows = {
+	.part = SS_MODEL_WINDOWS,
+	SS_FOLD_DATA(struct all),
+	.of = &of_host,
+	.begin = begin,
+	.take = take_host,
+	.release = release,
+};
+
+const struct ss_all_windows *ss_model_windows(struct ss_model *m, struct ss_err *err)
+{
+	return ss_fold_get(m, &ss_fold_windows, err);
 }

@@ -1,8 +1,8 @@
 /*
- * windows.h - the steps of a host, as spans of time: what attribution divides.
+ * windows.h - the steps of a host as spans of time, which attribution divides.
  *
- * Of the marks of the program (events with a stat step_num, "ProfilerStep#3"), those of the thread that has most;
- * else the "Steps" line of a device; else what repeats (inferred.h), if that is sure enough.
+ * Steps come from the program's marks (events with a stat step_num, "ProfilerStep#3") on the thread that has most of them;
+ * else from the "Steps" line of a device; else from what repeats (inferred.h), if its confidence suffices.
  */
 #ifndef SS_MODEL_ATTRIBUTION_WINDOWS_H
 #define SS_MODEL_ATTRIBUTION_WINDOWS_H
@@ -12,6 +12,7 @@
 #include "model/intern.h"
 
 struct ss_host;
+struct ss_model;
 struct ss_line;
 struct ss_plane;
 
@@ -38,8 +39,18 @@ struct ss_windows {
 	const struct ss_line *line; /* on which the program marks them, NULL */
 };
 
-/* The line is good as long as the host; the rest is the caller's to free with free(v). */
-bool ss_windows_find(struct ss_windows *out, struct ss_host *h, struct ss_err *err);
+/* A part of the host. */
+const struct ss_windows *ss_host_windows(struct ss_host *h, struct ss_err *err);
+
+struct ss_all_windows {
+	struct ss_windows *v; /* of each host, in the model's order */
+	size_t n;
+};
+
+const struct ss_all_windows *ss_model_windows(struct ss_model *m, struct ss_err *err);
+
+/* Makes what w points to outlive its host. False: memory is out. */
+bool ss_windows_intern(struct ss_windows *w, struct ss_intern *k);
 /* behind.c: marks of programs that are not waited for become the time in which threads did their work. */
 bool ss_windows_follow_work(struct ss_windows *w, const struct ss_plane *p);
 /* launched.c: the same of GPUs, whose work ends at last_ps: the time in which they did what each mark launched. */

@@ -35,7 +35,7 @@ struct ss_model *ss_model_aligned(struct ss_model *m, struct ss_err *err)
 	return NULL;
 }
 
-/* As ss_cluster_time has it. */
+/* The contract is that of ss_cluster_time. */
 static struct ss_clock_map map_of(const struct ss_cluster *c, const struct ss_cluster_part *p)
 {
 	struct ss_clock_map map = { .shift_ps = p->zero_ps };

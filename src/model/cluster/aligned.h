@@ -13,9 +13,9 @@
 /* Lives as long as the model, whose hosts are open. NULL on failure. */
 struct ss_model *ss_model_aligned(struct ss_model *m, struct ss_err *err);
 /*
- * By host of an aligned model: from its own times to those of the common clock, from the moment at
- * which the first recording began. A host that nothing ties to the others keeps its own clock. Behind
- * the last host is what was added to all. NULL on failure.
+ * For each host of an aligned model, the map from its own times to those of the common clock, which
+ * begins with the first recording. A host without a collective in common with the others keeps its own
+ * clock. The entry after the last host is the offset that was added to all hosts. NULL on failure.
  */
 const struct ss_clock_map *ss_model_clock_maps(struct ss_model *m, struct ss_err *err);
 

@@ -47,7 +47,7 @@ static double difference(struct asking *a, enum ss_exposed_class cls)
 
 /* ---- all operations alike, or some of them? ---- */
 
-/* What one device spent on each operation, in each of the steps looked at. */
+/* The time of one device on each operation, in each of the examined steps. */
 struct table {
 	SS_VEC(double) v; /* by operation, then step */
 	size_t nsteps;

@@ -8,9 +8,8 @@
 #include "model/cluster/straggler.h"
 
 /*
- * Over the slow steps that `host` held up (SS_NO_HOST: whoever did), for who holds the cluster's
- * lock. Time that others spend waiting for it is no cause of theirs, and is not looked at. False on
- * failure.
+ * The cause in the slow steps that `host` held up (SS_NO_HOST: any host). The caller holds the
+ * cluster's lock. Time in which other hosts wait for it is not counted as a cause. False on failure.
  */
 bool ss_straggler_find_cause(struct ss_cluster *c, const struct ss_exposed *x, const struct ss_straggler *s, uint32_t host,
 			     enum ss_straggler_cause *cause, struct ss_err *err);

@@ -16,7 +16,7 @@
 #define UNCERTAINTIES 2.0	/* that an offset must be beyond to be corrected */
 #define MOST_POINTS ((size_t)4 << 20)
 
-/* What one host calls the end of one collective. */
+/* The end of one collective by the clock of one host. */
 struct point {
 	uint32_t host;
 	int64_t arrive_ps, end_ps; /* the host's last arrival, its first end: what causality speaks of */
@@ -34,7 +34,6 @@ struct track {
 	uint32_t first, n;	/* of by_host */
 	double offset, drift;
 	bool aligned;
-	double mad;		/* median absolute residual */
 	double least, most;	/* times */
 };
 
@@ -263,8 +262,8 @@ static bool find_uncertainties(struct aligning *a)
 	if (!v)
 		return false;
 	/*
-	 * Of three hosts the one in the middle has no residuals and looks perfect: all that are not
-	 * 0 speak for all.
+	 * With three hosts, the middle one has no residuals and looks perfect: all residuals other than
+	 * 0 are used for all hosts.
 	 */
 	for (uint32_t i = 0; i < a->points.n; i++) {
 		double r = a->tracks[a->points.v[i].host].aligned ? fabs(residual(a, i)) : 0;
@@ -433,8 +432,8 @@ static bool note_clocks(struct ss_cluster *c)
 			     alone, seen))
 		return false;
 	return !failed || ss_cluster_note(c, true,
-					  "%u clocks could not be aligned: their estimates contradict the order of events; the "
-					  "middle of what is possible is taken",
+					  "%u clocks could not be aligned: their estimates contradict the order of events; "
+					  "the middle of the possible range is used",
 					  failed);
 }
 

@@ -5,8 +5,6 @@
 #include "model/fold.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /*
@@ -27,73 +25,7 @@ const char *ss_clock_state_name(enum ss_clock_state state)
 	return names[state];
 }
 
-int ss_natural_cmp(struct ss_str a, struct ss_str b)
-{
-	size_t i = 0, k = 0;
-	while (i < a.n && k < b.n) {
-		size_t from = i, other = k;
-		while (i < a.n && a.p[i] >= '0' && a.p[i] <= '9')
-			i++;
-		while (k < b.n && b.p[k] >= '0' && b.p[k] <= '9')
-			k++;
-		if (i > from && k > other) {
-			/* Longer numbers are greater, zeros before them apart. */
-			while (from < i && a.p[from] == '0')
-				from++;
-			while (other < k && b.p[other] == '0')
-				other++;
-			size_t na = i - from, nb = k - other;
-			int order = na != nb ? (na < nb ? -1 : 1) : na ? memcmp(a.p + from, b.p + other, na) : 0;
-			if (order)
-				return order;
-			continue;
-		}
-		i = from;
-		k = other;
-		if (a.p[i] != b.p[k])
-			return (unsigned char)a.p[i] < (unsigned char)b.p[k] ? -1 : 1;
-		i++;
-		k++;
-	}
-	if (i < a.n || k < b.n)
-		return i < a.n ? 1 : -1;
-	return ss_str_cmp(a, b);
-}
-
-bool ss_cluster_note(struct ss_cluster *c, bool warning, const char *fmt, ...)
-{
-	char text[600];
-	va_list args;
-	va_start(args, fmt);
-	int n = vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	size_t size = n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1;
-	struct ss_cluster_note note = { warning, ss_arena_str(&c->arena, (struct ss_str){ text, size }) };
-	return note.text.p && ss_vec_push(&c->notes, note);
-}
-
 /* ---- times ---- */
-
-int64_t ss_cluster_time(const struct ss_cluster *c, const struct ss_cluster_part *p, int64_t own_ps)
-{
-	int64_t t = (int64_t)((uint64_t)own_ps + (uint64_t)p->zero_ps);
-	const struct ss_clock *k = &c->hosts.v[p->host].clock;
-	if (!k->applied)
-		return t;
-	/* The reading is right + offset + drift (right - middle): offsets may be hours. */
-	double off = k->offset_ps + k->drift / (1 + k->drift) * ((double)(t - c->middle_ps) - k->offset_ps);
-	return (int64_t)((uint64_t)t - (uint64_t)llrint(off));
-}
-
-double ss_cluster_uncertainty_ps(const struct ss_cluster *c, uint32_t host_a, uint32_t host_b)
-{
-	if (host_a == host_b)
-		return 0;
-	const struct ss_clock *a = &c->hosts.v[host_a].clock, *b = &c->hosts.v[host_b].clock;
-	if (!a->aligned || !b->aligned)
-		return INFINITY;
-	return sqrt(a->uncertainty_ps * a->uncertainty_ps + b->uncertainty_ps * b->uncertainty_ps);
-}
 
 /* ---- unpacked parts ---- */
 
@@ -250,8 +182,8 @@ struct ss_cluster *ss_cluster_of(const struct ss_str *packed, size_t n, struct s
 	for (; c->nparts < n; c->nparts++)
 		c->parts[c->nparts] = (struct ss_cluster_part){ .packed = packed[c->nparts], .number = c->nparts };
 	ok = ss_cluster_unite(c, err) &&
-	     ((ss_cluster_place(c) && ss_cluster_join(c) && ss_cluster_align(c) && ss_cluster_time_collectives(c) &&
-	       ss_cluster_find_strangers(c)) ||
+	     ((ss_cluster_number_steps(c) && ss_cluster_place(c) && ss_cluster_join(c) && ss_cluster_align(c) &&
+	       ss_cluster_time_collectives(c) && ss_cluster_find_strangers(c)) ||
 	      ss_fail_mem(err));
 	if (ok)
 		return c;
@@ -297,29 +229,25 @@ static void release_packed(void *data)
 	free(data);
 }
 
+static const struct ss_host_fact of_host = { SS_HOST_SKELETON, build_packed, release_packed };
+
 const struct ss_buf *ss_host_skeleton(struct ss_host *h, struct ss_err *err)
 {
-	return ss_part_get(&h->parts[SS_HOST_SKELETON], build_packed, release_packed, h, err);
+	return ss_host_fact_get(h, &of_host, err);
 }
 
-static bool read_host(struct ss_host *h, struct ss_err *err)
-{
-	return ss_host_skeleton(h, err) != NULL;
-}
-
-static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact, struct ss_err *err)
 {
 	struct gathered *g = data;
-	const struct ss_buf *b = ss_host_skeleton(h, err);
-	struct ss_str bytes = b ? ss_buf_get(b) : SS_STR("");
-	(void)i;
-	if (b && g->intern.copies) {
+	struct ss_str bytes = ss_buf_get(fact);
+	(void)i, (void)h;
+	if (g->intern.copies) {
 		const char *copy = ss_intern_copy(&g->intern, bytes.p, bytes.n, 1);
 		bytes.p = copy;
 		if (!copy)
 			return ss_fail_mem(err);
 	}
-	return b && (ss_vec_push(&g->packed, bytes) || ss_fail_mem(err));
+	return ss_vec_push(&g->packed, bytes) || ss_fail_mem(err);
 }
 
 static bool end(void *data, struct ss_err *err)
@@ -356,7 +284,7 @@ static void *unvisited(struct ss_model *m, struct ss_err *err)
 const struct ss_fold ss_fold_cluster = {
 	.part = SS_MODEL_CLUSTER,
 	SS_FOLD_DATA(struct gathered),
-	.read = read_host,
+	.of = &of_host,
 	.take = take_host,
 	.end = end,
 	.release = release,

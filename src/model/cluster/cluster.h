@@ -1,13 +1,13 @@
 /*
- * cluster.h - a run of many hosts as one machine: which hosts and devices there are, whose clock is
- * off by how much, and which events of different devices are one collective.
+ * cluster.h - a run of many hosts as one machine: its hosts and devices, the offset of each host's clock,
+ * and the events of different devices that are one collective.
  *
  * Made of skeletons (skeleton.h) alone, hosts in natural order of their names, so the answer is the
  * same whether hosts were read here or in shards elsewhere. Times are ps on the common clock, from
  * the session's earliest start.
  *
- * Part of the model. Hosts are visited, not held; what is held of each is its packed skeleton,
- * which ss_cluster_part unpacks for who needs single operations.
+ * Part of the model. Hosts are visited, not kept open; only the packed skeleton of each is kept, and
+ * ss_cluster_part unpacks it for a caller that needs single operations.
  */
 #ifndef SS_MODEL_CLUSTER_CLUSTER_H
 #define SS_MODEL_CLUSTER_CLUSTER_H
@@ -27,17 +27,17 @@ enum ss_clock_state { SS_CLOCK_GOOD, SS_CLOCK_CORRECTED, SS_CLOCK_UNKNOWN };
 const char *ss_clock_state_name(enum ss_clock_state state);
 
 /*
- * What a host's clock reads beside the common one: the reading is right + offset + drift (t -
- * middle).
+ * A host's clock relative to the common one. Its reading is t + offset + drift (t - middle), with t the
+ * common time.
  */
 struct ss_clock {
-	double offset_ps, drift;	/* found, in the middle of the recording; drift: ps per ps */
-	double uncertainty_ps;		/* of the offset; 0 where nothing tells */
-	double bound_ps;		/* half of what causality leaves, NAN: nothing does */
-	uint32_t points;		/* collectives that it rests on */
+	double offset_ps, drift;	/* estimated, for the middle of the recording; drift: ps per ps */
+	double uncertainty_ps;		/* of the offset; 0: not known */
+	double bound_ps;		/* half of the range that causality allows; NAN: unbounded */
+	uint32_t points;		/* collectives that the estimate uses */
 	enum ss_clock_state state;
-	bool applied;			/* offset and drift were taken off this host's times */
-	bool aligned;			/* tied to the reference by collectives, or alone */
+	bool applied;			/* offset and drift were subtracted from this host's times */
+	bool aligned;			/* collectives connect it with the reference, or it is the only host */
 	bool failed;			/* the estimate was outside of what causality allows */
 };
 
@@ -47,7 +47,7 @@ struct ss_cluster_host {
 	uint32_t first_device, ndevices;
 	uint32_t nfiles;
 	bool has_start;			/* the recording says when it began */
-	bool stranger;			/* it runs something else than the others */
+	bool stranger;			/* it runs another program than the others */
 	int64_t first_step, last_step;	/* SS_NO_STEP: none */
 	struct ss_clock clock;
 };
@@ -58,9 +58,10 @@ struct ss_cluster_device {
 	int64_t number;			/* among all devices of the run */
 	uint32_t first_member, nmembers;
 	uint32_t first_step, nsteps;	/* in `steps` */
+	bool left_out;			/* some of its steps, or runs, cannot be told from their repeats */
 };
 
-/* Whom the groups of an operation are told by. */
+/* The way in which an operation names its groups. */
 enum ss_group_scope {
 	SS_SCOPE_DEVICES,	/* numbers of devices: members.h */
 	SS_SCOPE_HOST,		/* all devices of the host */
@@ -90,9 +91,13 @@ struct ss_member {
 	uint32_t collective;	/* index, UINT32_MAX: not joined */
 };
 
-/* What it is joined by; gone when it is. */
+/* The key by which a member is joined; freed after that. */
 struct ss_member_key {
-	uint32_t step, run;	/* index into step_nums; number of the run; UINT32_MAX: none */
+	/*
+	 * Index into step_nums; number of the run; UINT32_MAX: none. A step beyond step_nums is one that is left out (rounds.c):
+	 * none, once run_repeats.c has told runs by it.
+	 */
+	uint32_t step, run;
 	int32_t seq;		/* -1: none */
 };
 
@@ -110,7 +115,7 @@ struct ss_collective {
 	int64_t margin_ps;	/* from the last but one to the last */
 	int64_t transfer_ps;	/* as observed; where is_bound, at most that */
 	int64_t min_ps;		/* shortest duration of a member */
-	bool is_bound;		/* nobody waited for its end */
+	bool is_bound;		/* no participant waited for its end */
 	bool is_clear;		/* the last is last by more than the clocks are uncertain */
 	bool pairs;		/* point to point: members wait for their source, not for the last */
 };
@@ -119,7 +124,28 @@ struct ss_cluster_step {
 	int64_t num, begin_ps, end_ps;
 };
 
-/* One file's skeleton, packed, and what it says of itself. */
+/*
+ * Steps whose numbers repeat: a job restarts from a checkpoint, or counts anew in each epoch. The k-th time that a number
+ * comes is a step of its own, and a round ends where numbers go back. Within a cluster the number of a step is
+ * number + round * span, so that steps of a later round follow those of earlier ones; ss_step_number and ss_step_round
+ * tell number and round for whoever shows them. Without repeats span is 0, and the number is the recorded one.
+ */
+struct ss_step_rounds {
+	int64_t least;
+	uint64_t span;
+};
+
+static inline uint64_t ss_step_round(const struct ss_step_rounds *r, int64_t step)
+{
+	return r->span ? ((uint64_t)step - (uint64_t)r->least) / r->span : 0;
+}
+
+static inline int64_t ss_step_number(const struct ss_step_rounds *r, int64_t step)
+{
+	return (int64_t)((uint64_t)step - ss_step_round(r, step) * r->span);
+}
+
+/* The packed skeleton of one file, and facts from it. */
 struct ss_cluster_part {
 	struct ss_str packed;
 	size_t number;		/* of its outline */
@@ -154,6 +180,8 @@ struct ss_cluster {
 	uint32_t *order;
 	SS_VEC(struct ss_cluster_step) steps;	/* of devices, by begin */
 	SS_VEC(int64_t) step_nums;	/* of all hosts, as they came */
+	bool steps_go_back;		/* on some device a step has no higher number than the one before */
+	struct ss_step_rounds rounds;
 	int64_t step_stride;		/* from the number of a step to that of the next: programs may count by others than 1 */
 	uint32_t nruns;			/* different run ids */
 	SS_VEC(struct ss_cluster_note) notes;
@@ -177,7 +205,7 @@ struct ss_cluster *ss_model_cluster(struct ss_model *m, struct ss_err *err);
 struct ss_cluster *ss_cluster_of(const struct ss_str *packed, size_t n, struct ss_outlines *outlines, struct ss_err *err);
 void ss_cluster_free(struct ss_cluster *c);
 
-/* Unpacked parts come and go: who looks at them holds the lock. */
+/* Hold the lock while using unpacked parts. */
 static inline void ss_cluster_lock(struct ss_cluster *c)
 {
 	pthread_mutex_lock(&c->lock);
@@ -189,17 +217,17 @@ static inline void ss_cluster_unlock(struct ss_cluster *c)
 }
 
 /*
- * A part's skeleton, its times on the common clock, for who holds the lock. It stays until others
- * need the room: what points into it is good until the next call for another part. NULL on failure.
+ * A part's skeleton, with times on the common clock. The caller holds the lock. Pointers into it are
+ * valid until the next call for another part, which may need its room. NULL on failure.
  */
 const struct ss_skeleton *ss_cluster_part(struct ss_cluster *c, uint32_t part, struct ss_err *err);
-/* The same for who goes through all parts once, and needs none of them again. */
+/* The same for a caller that reads all parts once. */
 const struct ss_skeleton *ss_cluster_part_once(struct ss_cluster *c, uint32_t part, struct ss_err *err);
-/* Who held the lock needs none of them any more: what takes much memory is let go of. */
+/* The caller needs no unpacked part any more: frees those that take much memory. */
 void ss_cluster_rest(struct ss_cluster *c);
-/* One of the caller's own, without the lock; ss_skeleton_free lets it go. */
+/* Read a skeleton that the caller owns, without the lock; ss_skeleton_free frees it. */
 bool ss_cluster_unpack(const struct ss_cluster *c, uint32_t part, struct ss_skeleton *s, struct ss_err *err);
-/* Its outline, the same way; ss_outline_close lets it go. */
+/* Read its outline in the same way; ss_outline_close frees it. */
 bool ss_cluster_outline(const struct ss_cluster *c, uint32_t part, struct ss_outline *o, struct ss_err *err);
 static inline const struct ss_skel_device *ss_cluster_device(const struct ss_skeleton *s, const struct ss_cluster_device *d)
 {
@@ -208,13 +236,13 @@ static inline const struct ss_skel_device *ss_cluster_device(const struct ss_ske
 
 /* A time of a host's recording on the common clock. */
 int64_t ss_cluster_time(const struct ss_cluster *c, const struct ss_cluster_part *p, int64_t own_ps);
-/* What a difference between times of two hosts is uncertain by. 0 on one host. */
+/* The uncertainty of a difference between times of two hosts. 0 for one host. */
 double ss_cluster_uncertainty_ps(const struct ss_cluster *c, uint32_t host_a, uint32_t host_b);
-/* How long a member waited for others. */
+/* The time that a member waited for others. */
 int64_t ss_member_wait_ps(const struct ss_cluster *c, const struct ss_collective *k, const struct ss_member *m);
 /*
- * Until when a member waits for others: the last arrival, or of point to point its source's, if
- * that is later than its own.
+ * The end of a member's wait for others: the last arrival, or for point to point that of its source,
+ * if it is later than the member's own.
  */
 int64_t ss_member_meets_ps(const struct ss_cluster *c, const struct ss_collective *k, const struct ss_member *m);
 /* The member that sends to this one, and its device; UINT32_MAX: nobody, or it is not there. */
@@ -225,12 +253,14 @@ bool ss_cluster_note(struct ss_cluster *c, bool warning, const char *fmt, ...) _
 int ss_natural_cmp(struct ss_str a, struct ss_str b);
 
 /*
- * The stages that make it, in this order. False: memory is out. union.c, hosts.c, join.c, clocks.c,
+ * The stages that make it, in this order. False: memory is out. union.c, rounds.c, hosts.c, join.c, clocks.c,
  * timing.c, strangers.c
  */
 bool ss_cluster_unite(struct ss_cluster *c, struct ss_err *err); /* what is in the parts; false for what cannot be read, too */
-bool ss_cluster_place(struct ss_cluster *c);	/* hosts, devices, their numbers, who is missing */
+bool ss_cluster_number_steps(struct ss_cluster *c); /* those whose numbers repeat: rounds.c */
+bool ss_cluster_place(struct ss_cluster *c);	/* hosts, devices, their numbers, missing ones */
 bool ss_cluster_join(struct ss_cluster *c);	/* members to collectives */
+bool ss_cluster_tell_runs(struct ss_cluster *c); /* a part of that: run_repeats.c */
 bool ss_cluster_align(struct ss_cluster *c);	/* clocks; times are the common ones afterwards */
 bool ss_cluster_time_collectives(struct ss_cluster *c); /* last arrivals, transfers */
 bool ss_cluster_find_strangers(struct ss_cluster *c);
@@ -241,7 +271,7 @@ static inline bool ss_cluster_follows(const struct ss_cluster *c, int64_t num, i
 	return num > before && (uint64_t)num - (uint64_t)before == (uint64_t)c->step_stride;
 }
 
-/* Has any host a device, or runs compiled programs that are counted as one? */
+/* Does any host have a device, or run compiled programs that count as one? */
 bool ss_cluster_any_device(const struct ss_cluster *c);
 
 #endif

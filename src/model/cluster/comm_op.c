@@ -64,7 +64,7 @@ static struct ss_str hlo_text_name(struct ss_str text)
 	return name;
 }
 
-/* Where "-start" or "-done" stands in a name: before a dot or the end. SS_NPOS: nowhere. */
+/* The position of "-start" or "-done" in a name: before a dot or the end. SS_NPOS: none. */
 static size_t phase_at(struct ss_str name, struct ss_str word)
 {
 	size_t from = 0;

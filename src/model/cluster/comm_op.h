@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 
-/* COMM(identifier, name, is a barrier: nobody gets through before all have come) */
+/* COMM(identifier, name, is a barrier: no participant leaves before all have arrived) */
 #define SS_COMMS(COMM)                                                                             \
 	COMM(ALL_REDUCE, "all-reduce", true) COMM(ALL_GATHER, "all-gather", true)                   \
 	COMM(REDUCE_SCATTER, "reduce-scatter", true) COMM(RAGGED_ALL_TO_ALL, "ragged-all-to-all", true) \
@@ -37,7 +37,7 @@ struct ss_comm_op {
 	enum ss_comm kind;
 	enum ss_comm_phase phase;
 	struct ss_str name;	/* "all-gather.3" of all-gather-start.3 and of the all-gather-done that waits for it */
-	struct ss_str groups;	/* as members.h reads them; "" where nothing is said */
+	struct ss_str groups;	/* as members.h reads them; "" if not given */
 	uint64_t bytes;		/* the larger of operand and result; 0: unknown */
 };
 

@@ -44,7 +44,7 @@ struct walking {
 	struct ss_path *p;
 	uint32_t **devices, **parts; /* orders of tracks */
 	uint64_t bytes;
-	/* Where the walk stands. */
+	/* The position of the walk. */
 	uint32_t device;
 	bool on_host;
 	uint32_t thread;
@@ -139,7 +139,7 @@ static bool host_track(struct walking *w, uint32_t part, struct track *t, struct
 	return order_track(w, t, part, &w->parts[part], err);
 }
 
-/* How many end at or before a moment. */
+/* The number of entries that end at or before a moment. */
 static size_t ended_by(const struct track *t, int64_t at_ps)
 {
 	size_t lo = 0, hi = t->n;
@@ -195,7 +195,7 @@ static bool nearest(const struct walking *w, const struct track *t, int64_t near
 		int64_t away = llabs(e.end_ps - w->t);
 		if (e.end_ps < w->t - near)
 			break;
-		/* What has no length leads nowhere. */
+		/* An event without length is not followed. */
 		if (e.begin_ps >= w->t || !ends_here(w, &e))
 			continue;
 		if (away < best_away || (away == best_away && e.member != UINT32_MAX && w->c->members.v[e.member].async)) {
@@ -235,7 +235,8 @@ static bool through_operation(struct walking *w, const struct ending *e, const s
 	static const enum ss_path_category categories[] = { [SS_SPAN_COMPUTE] = SS_PATH_COMPUTE,
 							    [SS_SPAN_COPY] = SS_PATH_COPY,
 							    [SS_SPAN_COMM] = SS_PATH_TRANSFER,
-							    [SS_SPAN_COLLECTIVE] = SS_PATH_TRANSFER };
+							    [SS_SPAN_COLLECTIVE] = SS_PATH_TRANSFER,
+							    [SS_SPAN_INPUT] = SS_PATH_INPUT };
 	bool ok = add(w, w->device, categories[op->cls], op->name, e->begin_ps, w->t);
 	w->t = e->begin_ps;
 	return ok;

@@ -1,8 +1,7 @@
 /*
- * critical_path.h - the chain of events that a step's length consists of: from its last end back to
- * the last end of the step before, over devices, hosts and the network. What is on it makes the
- * step shorter when it gets shorter; waiting is never on it, for somebody else's work is what was
- * waited for.
+ * critical_path.h - the chain of events that determines the length of a step: from its last end back to
+ * the last end of the previous step, over devices, hosts and the network. Shortening an event on the
+ * chain shortens the step. A wait is never on it; the work that was waited for is.
  */
 #ifndef SS_MODEL_CLUSTER_CRITICAL_PATH_H
 #define SS_MODEL_CLUSTER_CRITICAL_PATH_H
@@ -20,7 +19,7 @@ enum ss_path_category {
 };
 const char *ss_path_category_name(enum ss_path_category category);
 
-/* A segment as it is held: there are as many as operations. It ends where the one before it begins. */
+/* A segment in memory; there may be as many as operations. It ends where the previous one begins. */
 struct ss_path_point {
 	int64_t begin_ps;
 	uint32_t op : 29;	/* its number */
@@ -52,7 +51,7 @@ struct ss_path {
 	struct ss_arena arena;	/* of names */
 };
 
-/* The operation; "input", "launch", "host", "idle" of what is none. Lives as long as the path. */
+/* The name of the operation; "input", "launch", "host" or "idle" if it is none. Lives as long as the path. */
 static inline struct ss_str ss_path_op(const struct ss_path *p, const struct ss_path_segment *s)
 {
 	return p->names.keys[s->op];
@@ -78,7 +77,7 @@ static inline struct ss_path_segment ss_path_segment(const struct ss_cluster *c,
 	return s;
 }
 
-/* Of all steps that have a predecessor; takes the cluster's lock. NULL on failure. */
+/* Compute the paths of all steps that have a predecessor; takes the cluster's lock. NULL on failure. */
 const struct ss_path *ss_model_path(struct ss_model *m, struct ss_err *err);
 
 #endif

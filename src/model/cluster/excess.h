@@ -1,6 +1,6 @@
 /*
- * excess.h - what each host, or each device, itself needed for a step beyond the median one: how
- * much of that is noise, and whether several of them have lastingly more than the others.
+ * excess.h - the time that each host, or each device, itself needed for a step in excess of the median:
+ * how much of it is noise, and whether several members permanently need more than the others.
  *
  * Part of the model.
  */
@@ -19,14 +19,14 @@ struct ss_excess {
 	double *scratch;  /* as much as `ps`, and as there are members and steps */
 };
 
-/* Room for so many; ps is zero. False: memory is out. Free it in either case. */
+/* Allocates for this many; ps is zero. False: memory is out. Free it in either case. */
 bool ss_excess_init(struct ss_excess *x, size_t n, size_t nsteps);
 void ss_excess_free(struct ss_excess *x);
-/* Turns what the members needed for a step into excesses over the median; the place of the largest. */
+/* Replaces the times of the members in a step by their excess over the median. Returns the index of the largest. */
 size_t ss_excess_center(struct ss_excess *x, size_t step);
 /* Fills median_ps, noise_ps and sigma_ps; all steps are centered. */
 void ss_excess_estimate(struct ss_excess *x);
-/* What the largest of the members reaches by chance. */
+/* The excess that the largest of the members reaches by chance. */
 double ss_excess_by_chance_ps(const struct ss_excess *x);
 /*
  * Do members of several hosts have more in each step? `host` is each member's. What the first has

@@ -12,9 +12,9 @@
 /* A launch that ends so close to a gap's end is what the gap was waiting for. */
 #define CLOSE_PS INT64_C(300000)
 
-enum rank { RANK_COMPUTE, RANK_TRANSFER, RANK_WAIT, RANK_COMM, RANK_COPY };
+enum rank { RANK_COMPUTE, RANK_TRANSFER, RANK_WAIT, RANK_COMM, RANK_COPY, RANK_INPUT };
 
-/* What stands behind a claim. */
+/* The source of a claim. */
 struct behind {
 	uint32_t op;	 /* of the cluster, UINT32_MAX: none */
 	uint32_t launch; /* of the part's events */
@@ -42,7 +42,7 @@ struct dividing {
 	SS_VEC(struct ss_claim) transfers; /* apart: each list is nearly in order then */
 	SS_VEC(struct behind) behind;
 	SS_VEC(struct interval) comms;
-	/* Of the window at hand. */
+	/* State of the current window. */
 	struct ss_device_step *row;
 	int64_t gap_begin_ps;	/* a gap that has no end yet */
 	bool in_gap;
@@ -56,7 +56,7 @@ static int by_begin(const void *a, const void *b)
 	return x->begin_ps < y->begin_ps ? -1 : x->begin_ps > y->begin_ps;
 }
 
-/* What touches the one before it becomes a part of it. */
+/* A span that touches the previous one is merged into it. */
 static bool add_to_cover(struct cover *c, int64_t begin_ps, int64_t end_ps)
 {
 	struct interval *last = c->v.n ? &c->v.v[c->v.n - 1] : NULL;
@@ -105,7 +105,7 @@ static size_t place_of(struct cover *c, int64_t at_ps)
 	return c->hint = lo;
 }
 
-/* How much of it lies before a moment. */
+/* The part of it before a moment. */
 static int64_t covered_before(struct cover *c, int64_t at_ps)
 {
 	size_t at = place_of(c, at_ps);
@@ -147,7 +147,7 @@ static void close_gap(struct dividing *d, int64_t begin, int64_t end, uint32_t l
 static bool take_piece(void *ctx, int64_t begin, int64_t end, const struct ss_claim *winner)
 {
 	static const enum ss_exposed_class class_of[] = { SS_EXPOSED_COMPUTE, SS_EXPOSED_TRANSFER, SS_EXPOSED_WAIT,
-							  SS_EXPOSED_TRANSFER, SS_EXPOSED_COPY };
+							  SS_EXPOSED_TRANSFER, SS_EXPOSED_COPY, SS_EXPOSED_INPUT };
 	struct dividing *d = ctx;
 	if (!winner) {
 		d->in_gap = true;
@@ -181,7 +181,7 @@ static bool claim(struct dividing *d, int64_t begin, int64_t end, enum rank rank
 static bool claim_span(struct dividing *d, const struct ss_skel_span *s)
 {
 	static const enum rank ranks[] = { [SS_SPAN_COMPUTE] = RANK_COMPUTE, [SS_SPAN_COPY] = RANK_COPY, [SS_SPAN_COMM] = RANK_COMM,
-					   [SS_SPAN_COLLECTIVE] = RANK_COMM };
+					   [SS_SPAN_COLLECTIVE] = RANK_COMM, [SS_SPAN_INPUT] = RANK_INPUT };
 	enum rank rank = ranks[d->s->ops.v[s->op].cls];
 	return claim(d, s->begin_ps, s->end_ps, rank, rank == RANK_COMM ? d->op_of[s->op] : UINT32_MAX, s->launch);
 }
@@ -197,7 +197,7 @@ static bool claim_member(struct dividing *d, const struct ss_member *m, uint32_t
 			done = m->end_ps;
 		else
 			done = k->done_ps > meets ? k->done_ps : meets;
-		/* What is later than its own end does not concern it: point to point, or clocks. */
+		/* An arrival after its own end is ignored: point-to-point operations, or clocks. */
 		done = done < m->end_ps || k->pairs ? done : m->end_ps;
 		meets = meets < done ? meets : done;
 	}
@@ -205,7 +205,7 @@ static bool claim_member(struct dividing *d, const struct ss_member *m, uint32_t
 	       ss_vec_push(&d->comms, ((struct interval){ m->arrive_ps, done }));
 }
 
-/* How much was computed while any collective was under way. */
+/* The compute time while any collective was running. */
 static int64_t overlapped(struct dividing *d, int64_t from, int64_t to)
 {
 	int64_t sum = 0, end = from;
@@ -263,7 +263,7 @@ static bool cover_compute(struct dividing *d, const struct ss_skel_device *dev)
 	return ok && make_cover(&d->busy);
 }
 
-/* Of each collective of the device, whatever else is under way. */
+/* For each collective of the device, whatever else runs. */
 static void add_overlap_by_op(struct dividing *d, const struct ss_cluster_device *cd, int64_t from, int64_t to)
 {
 	for (uint32_t i = 0; i < cd->nmembers; i++) {
@@ -415,7 +415,7 @@ static void free_exposed(struct ss_exposed *x)
 	free(x);
 }
 
-/* Who asks holds the cluster's lock. */
+/* The caller holds the cluster's lock. */
 static struct ss_exposed *divide_cluster(struct ss_cluster *c, struct ss_err *err)
 {
 	struct ss_exposed *x = calloc(1, sizeof(*x));

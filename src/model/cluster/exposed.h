@@ -1,12 +1,11 @@
 /*
- * exposed.h - what each device did with each step: every moment of it belongs to one class, the
- * first that holds, so that the classes add up to the step. Communication is exposed where nothing
- * is computed meanwhile, and is told apart into waiting for somebody who is late and the transfer
- * itself.
+ * exposed.h - how each device spent each step. Every moment belongs to one class, the first that
+ * applies, so the classes add up to the step. Communication is exposed while nothing is computed, and
+ * is divided into waiting for a late device and the transfer itself.
  *
- * A step's window reaches from the end of the step before on this device to its own end: what
- * delays a step belongs to it. The first of a recording, or behind a gap, begins with its own
- * begin.
+ * A step's window reaches from the end of the previous step on this device to its own end, so a
+ * step includes what delays it. The window of the first step of a recording, or after a gap, begins
+ * with the step.
  *
  * Part of the model.
  */
@@ -48,7 +47,7 @@ struct ss_exposed {
 
 /* NULL on failure. */
 const struct ss_exposed *ss_model_exposed(struct ss_model *m, struct ss_err *err);
-/* What the device itself needed for the step: all but exposed communication. */
+/* The time that the device itself needed for the step: all except exposed communication. */
 static inline int64_t ss_device_step_own_ps(const struct ss_device_step *r)
 {
 	return r->end_ps - r->begin_ps - r->class_ps[SS_EXPOSED_WAIT] - r->class_ps[SS_EXPOSED_TRANSFER];

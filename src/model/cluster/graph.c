@@ -2,12 +2,12 @@
 #include "model/cluster/graph.h"
 
 #include "base/bisect.h"
+#include "base/heap.h"
 #include "base/sort.h"
 
 #include <stdlib.h>
 
 #define NEAR_PS INT64_C(300000)
-#define MOST_NODES ((size_t)4 << 20)
 #define MOST_STREAMS 4096
 #define MOST_WAITS 8	/* operations of other streams that one operation waits for */
 
@@ -21,20 +21,25 @@ struct lane {
 	uint32_t nlaunched;
 };
 
-/* What an operation waits for on other streams, in all its executions: the program is the same. */
+/*
+ * The operations on other streams for which an operation waits; they are equal in all its executions,
+ * because the program is the same.
+ */
 struct waits {
 	uint32_t names[MOST_WAITS];
 	uint32_t n;
 };
 
-/* Of a part's threads. */
+/* State of the threads of a part. */
 struct part_events {
 	uint32_t first, n;	/* of nodes */
+	uint32_t skipped;	/* of the part's events before those */
 	bool on_cpu;
 };
 
 struct making {
 	struct ss_cluster *c;
+	const struct ss_played *played;
 	struct ss_graph *g;
 	struct lane *lanes;	/* by device */
 	struct part_events *events; /* by part */
@@ -69,6 +74,11 @@ static const struct ss_skel_comm *comm_at(const struct placing *p, uint32_t k)
 	return &p->d->comms.v[k - p->nspans];
 }
 
+static int64_t end_at(const struct placing *p, uint32_t k)
+{
+	return k < p->nspans ? p->d->spans.v[k].end_ps : comm_at(p, k)->end_ps;
+}
+
 static bool is_joined(const struct making *m, uint32_t member)
 {
 	return m->c->members.v[member].collective != UINT32_MAX;
@@ -80,7 +90,8 @@ static enum ss_node_kind kind_at(const struct placing *p, uint32_t k)
 		return is_joined(p->m, p->cd->first_member + k - p->nspans) ? SS_NODE_MEMBER : SS_NODE_OTHER;
 	if (p->done_of[k] != UINT32_MAX)
 		return SS_NODE_DONE;
-	return p->s->ops.v[p->d->spans.v[k].op].cls == SS_SPAN_COMPUTE ? SS_NODE_COMPUTE : SS_NODE_OTHER;
+	enum ss_span_class cls = p->s->ops.v[p->d->spans.v[k].op].cls;
+	return cls == SS_SPAN_COMPUTE ? SS_NODE_COMPUTE : cls == SS_SPAN_INPUT ? SS_NODE_INFEED : SS_NODE_OTHER;
 }
 
 static bool placed_before(const void *placing, uint32_t a, uint32_t b)
@@ -90,8 +101,7 @@ static bool placed_before(const void *placing, uint32_t a, uint32_t b)
 	int64_t begin_b = b < p->nspans ? p->d->spans.v[b].begin_ps : comm_at(p, b)->begin_ps;
 	if (begin_a != begin_b)
 		return begin_a < begin_b;
-	int64_t end_a = a < p->nspans ? p->d->spans.v[a].end_ps : comm_at(p, a)->end_ps;
-	int64_t end_b = b < p->nspans ? p->d->spans.v[b].end_ps : comm_at(p, b)->end_ps;
+	int64_t end_a = end_at(p, a), end_b = end_at(p, b);
 	if (end_a != end_b)
 		return end_a < end_b;
 	enum ss_node_kind kind_a = kind_at(p, a), kind_b = kind_at(p, b);
@@ -126,12 +136,12 @@ static bool mark_async(struct placing *p)
 	return ok;
 }
 
-uint32_t ss_node_step(const struct ss_cluster *c, const struct ss_node *n)
+int64_t ss_node_step(const struct ss_cluster *c, const struct ss_node *n)
 {
 	const struct ss_cluster_device *cd = &c->devices.v[n->where];
 	uint32_t lo = 0, hi = cd->nsteps;
 	SS_BISECT(lo, hi, mid, c->steps.v[cd->first_step + mid].end_ps < n->end_ps);
-	return lo < cd->nsteps ? (uint32_t)c->steps.v[cd->first_step + lo].num : SS_NONE;
+	return lo < cd->nsteps ? c->steps.v[cd->first_step + lo].num : SS_NO_STEP;
 }
 
 static bool add_node(struct placing *p, struct lane *l, uint32_t k)
@@ -162,8 +172,11 @@ static void find_starts(const struct placing *p, const struct lane *l)
 			continue;
 		while (at < l->n && g->nodes.v[l->first + at].begin_ps < p->d->comms.v[i].begin_ps)
 			at++;
-		if (at < l->n && g->nodes.v[l->first + at].begin_ps == p->d->comms.v[i].begin_ps)
-			g->arrival[p->cd->first_member + i] = l->first + at;
+		if (at == l->n || g->nodes.v[l->first + at].begin_ps != p->d->comms.v[i].begin_ps)
+			continue;
+		g->arrival[p->cd->first_member + i] = l->first + at;
+		if (g->nodes.v[l->first + at].kind == SS_NODE_OTHER && is_joined(p->m, p->cd->first_member + i))
+			g->nodes.v[l->first + at].member = p->cd->first_member + i;
 	}
 }
 
@@ -171,7 +184,7 @@ static bool place_nodes(struct placing *p, struct lane *l)
 {
 	bool ok = p->done_of && p->order && mark_async(p);
 	for (uint32_t k = 0; ok && k < p->nspans + p->d->comms.n; k++)
-		if (k < p->nspans || !comm_at(p, k)->async)
+		if ((k < p->nspans || !comm_at(p, k)->async) && ss_played_has(p->m->played, p->device, end_at(p, k)))
 			p->order[p->n++] = k;
 	ok = ok && ss_sort_runs(p->order, p->n, placed_before, p);
 	l->first = (uint32_t)p->m->g->nodes.n;
@@ -198,10 +211,20 @@ static bool add_device(struct making *m, uint32_t device, const struct ss_skelet
 	return ok;
 }
 
+/* These events are a range, because events are in the order of their begin. */
+static bool has_event(const struct making *m, const struct ss_skel_host_event *e)
+{
+	return m->played->whole || (e->begin_ps > m->played->all.after_ps && e->begin_ps <= m->played->all.until_ps);
+}
+
 static bool add_events(struct making *m, uint32_t part, const struct ss_skeleton *s)
 {
-	m->events[part] = (struct part_events){ (uint32_t)m->g->nodes.n, (uint32_t)s->events.n, s->on_cpu };
-	for (size_t i = 0; i < s->events.n; i++) {
+	struct part_events *events = &m->events[part];
+	*events = (struct part_events){ .first = (uint32_t)m->g->nodes.n, .on_cpu = s->on_cpu };
+	for (uint32_t i = 0; i < s->events.n; i++) {
+		if (!has_event(m, &s->events.v[i]))
+			continue;
+		events->skipped = events->n ? events->skipped : i;
 		const struct ss_skel_host_event *e = &s->events.v[i];
 		struct ss_node nd = { .begin_ps = e->begin_ps,
 				      .end_ps = e->end_ps,
@@ -212,8 +235,17 @@ static bool add_events(struct making *m, uint32_t part, const struct ss_skeleton
 				      .kind = e->cls == SS_HOST_WAIT_EVENT ? SS_NODE_WAIT : SS_NODE_EVENT };
 		if (!ss_vec_push(&m->g->nodes, nd))
 			return false;
+		events->n++;
 	}
 	return true;
+}
+
+/* The node of a launch; UINT32_MAX: it is not played back. */
+static uint32_t launch_node(const struct making *m, uint32_t part, uint32_t launch)
+{
+	const struct part_events *e = &m->events[part];
+	bool held = launch != SS_NO_LAUNCH && launch >= e->skipped && launch - e->skipped < e->n;
+	return held ? e->first + launch - e->skipped : UINT32_MAX;
 }
 
 /* ---- orders within a device ---- */
@@ -260,7 +292,7 @@ static void forget_launches(struct lane *l)
 	l->launch = l->stream = l->by_launch = NULL;
 }
 
-/* How many of the lane end at or before a moment. */
+/* The number of events of the lane that end at or before a moment. */
 static uint32_t ended_by(const struct making *m, const struct lane *l, int64_t at_ps)
 {
 	uint32_t lo = 0, hi = l->n;
@@ -324,7 +356,7 @@ static bool add_edge(struct making *m, uint32_t from, bool of_begin, bool to_end
 	return m->g->edges.n < UINT32_MAX && ss_vec_push(&m->g->edges, e);
 }
 
-/* What ended later than this began did not hold it up, whatever the order says. */
+/* An event that ended after this one began did not delay it, whatever the order. */
 static bool held_up(const struct making *m, const struct ss_node *n, uint32_t from)
 {
 	return m->g->nodes.v[from].end_ps <= n->begin_ps + NEAR_PS;
@@ -380,7 +412,7 @@ static bool add_compute_before(struct making *m, const struct lane *l, uint32_t 
 	return true;
 }
 
-/* Of the edges to the begin of the node at hand the one whose other side ended last is what bound it. */
+/* Among the edges to the begin of the current node, the one whose source ended last determines the begin. */
 static void mark_binding(struct making *m, const struct ss_node *n)
 {
 	uint32_t best = UINT32_MAX;
@@ -401,16 +433,16 @@ static void mark_binding(struct making *m, const struct ss_node *n)
 static bool link_device(struct making *m, uint32_t device, const uint32_t *before)
 {
 	struct lane *l = &m->lanes[device];
-	uint32_t events = m->events[m->c->devices.v[device].part].first;
+	uint32_t part = m->c->devices.v[device].part;
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < l->n; i++) {
 		struct ss_node *n = &m->g->nodes.v[l->first + i];
 		n->first_edge = (uint32_t)m->g->edges.n;
 		if (before[i] != UINT32_MAX)
 			ok = add_edge(m, l->first + before[i], !held_up(m, n, l->first + before[i]), false);
-		if (ok && l->launch[i] != SS_NO_LAUNCH && held_up(m, n, events + l->launch[i]) &&
-		    (!i || l->launch[i] != l->launch[i - 1]))
-			ok = add_edge(m, events + l->launch[i], false, false);
+		uint32_t launch = launch_node(m, part, l->launch[i]);
+		if (ok && launch != UINT32_MAX && held_up(m, n, launch) && (!i || l->launch[i] != l->launch[i - 1]))
+			ok = add_edge(m, launch, false, false);
 		ok = ok && add_waits(m, l, i, n) && add_compute_before(m, l, i, n);
 		if (ok)
 			mark_binding(m, n);
@@ -425,11 +457,11 @@ static bool counts(const struct making *m, uint32_t device, uint32_t part, bool 
 }
 
 /* The step of what ended just when the wait did; SS_NONE: nothing did. */
-static uint32_t step_waited_for(struct making *m, uint32_t part, const struct ss_node *n, bool whole_host)
+static int64_t step_waited_for(struct making *m, uint32_t part, const struct ss_node *n, bool whole_host)
 {
 	const struct ss_cluster_host *h = &m->c->hosts.v[n->where];
 	int64_t best = NEAR_PS + 1;
-	uint32_t step = SS_NONE;
+	int64_t step = SS_NO_STEP;
 	for (uint32_t d = h->first_device; d < h->first_device + h->ndevices; d++) {
 		const struct lane *l = &m->lanes[d];
 		uint32_t k = counts(m, d, part, whole_host) ? ended_by(m, l, n->end_ps + NEAR_PS) : 0;
@@ -451,12 +483,12 @@ static bool link_wait(struct making *m, uint32_t part, struct ss_node *n)
 {
 	const struct ss_cluster_host *h = &m->c->hosts.v[n->where];
 	bool whole_host = false;
-	uint32_t step = step_waited_for(m, part, n, false);
-	if (step == SS_NONE) {
+	int64_t step = step_waited_for(m, part, n, false);
+	if (step == SS_NO_STEP) {
 		whole_host = true;
 		step = step_waited_for(m, part, n, true);
 	}
-	for (uint32_t d = h->first_device; step != SS_NONE && d < h->first_device + h->ndevices; d++) {
+	for (uint32_t d = h->first_device; step != SS_NO_STEP && d < h->first_device + h->ndevices; d++) {
 		const struct lane *l = &m->lanes[d];
 		uint32_t k = counts(m, d, part, whole_host) ? ended_by(m, l, n->end_ps + NEAR_PS) : 0;
 		while (k && ss_node_step(m->c, &m->g->nodes.v[l->first + l->by_end[k - 1]]) != step && k > 1 &&
@@ -510,7 +542,7 @@ static bool link_events(struct making *m, uint32_t part)
 	uint32_t threads = 0;
 	for (uint32_t i = 0; i < events->n; i++) {
 		uint32_t thread = m->g->nodes.v[events->first + i].thread;
-		threads = thread >= threads && thread < MOST_NODES ? thread + 1 : threads;
+		threads = thread >= threads && thread < SS_PLAYED_MOST ? thread + 1 : threads;
 	}
 	uint32_t *last = calloc((size_t)threads + 1, sizeof(*last));
 	bool ok = last;
@@ -537,11 +569,6 @@ static bool link_events(struct making *m, uint32_t part)
 
 /* ---- the whole ---- */
 
-static bool ends_late(const struct ss_node *n)
-{
-	return n->kind == SS_NODE_MEMBER || n->kind == SS_NODE_DONE || n->kind == SS_NODE_WAIT;
-}
-
 /* Times are rounded: what ends a nanosecond behind the begin of what waited for it comes before that all the same. */
 static void find_end_keys(const struct ss_graph *g, int64_t *key)
 {
@@ -566,7 +593,7 @@ struct keyed {
 /* Ends that depend on others' ends come where they end; everything else where it begins. */
 static int64_t key_of(const struct keyed *k, uint32_t entry)
 {
-	return !(entry & SS_ORDER_BEGIN) && ends_late(&k->nodes[entry]) ? k->end_key[entry]
+	return !(entry & SS_ORDER_BEGIN) && ss_node_ends_late(&k->nodes[entry]) ? k->end_key[entry]
 									: k->nodes[entry & ~SS_ORDER_BEGIN].begin_ps;
 }
 
@@ -581,7 +608,7 @@ static bool order_nodes(struct ss_graph *g)
 {
 	size_t late = 0;
 	for (size_t i = 0; i < g->nodes.n; i++)
-		late += ends_late(&g->nodes.v[i]);
+		late += ss_node_ends_late(&g->nodes.v[i]);
 	int64_t *end_key = malloc((g->nodes.n + 1) * sizeof(*end_key));
 	g->order = malloc((g->nodes.n + late + 1) * sizeof(*g->order));
 	bool ok = end_key && g->order;
@@ -589,9 +616,9 @@ static bool order_nodes(struct ss_graph *g)
 		find_end_keys(g, end_key);
 	/* The begins are sorted within each device; the late ends after them are nearly sorted. */
 	for (uint32_t i = 0; ok && i < g->nodes.n; i++)
-		g->order[g->norder++] = ends_late(&g->nodes.v[i]) ? i | SS_ORDER_BEGIN : i;
+		g->order[g->norder++] = ss_node_ends_late(&g->nodes.v[i]) ? i | SS_ORDER_BEGIN : i;
 	for (uint32_t i = 0; ok && i < g->nodes.n; i++)
-		if (ends_late(&g->nodes.v[i]))
+		if (ss_node_ends_late(&g->nodes.v[i]))
 			g->order[g->norder++] = i;
 	struct keyed k = { g->nodes.v, end_key };
 	ok = ok && ss_sort_runs(g->order, g->norder, computed_before, &k);
@@ -611,37 +638,14 @@ static void find_last_of_steps(struct making *m)
 	}
 }
 
-static bool check_size(const struct ss_cluster *c, size_t nodes, struct ss_err *err)
-{
-	return nodes <= MOST_NODES || ss_fail(err, SS_EINVAL,
-					      "the recordings of %zu hosts hold more than %zu events, too many to be played "
-					      "again: "
-					      "choose fewer hosts",
-					      c->hosts.n, MOST_NODES);
-}
-
-/* Not more than can be held, before they are. */
-static bool check_part(const struct making *m, uint32_t part, const struct ss_skeleton *s, struct ss_err *err)
-{
-	const struct ss_cluster_host *h = &m->c->hosts.v[m->c->parts[part].host];
-	size_t n = m->g->nodes.n + s->events.n;
-	for (uint32_t i = h->first_device; i < h->first_device + h->ndevices; i++) {
-		const struct ss_skel_device *d = m->c->devices.v[i].part == part ? ss_cluster_device(s, &m->c->devices.v[i]) : NULL;
-		n += d ? d->spans.n : 0;
-		for (size_t k = 0; d && k < d->comms.n; k++)
-			n += !d->comms.v[k].async;
-	}
-	return check_size(m->c, n, err);
-}
-
 static bool add_nodes(struct making *m, struct ss_err *err)
 {
 	struct ss_cluster *c = m->c;
 	for (uint32_t p = 0; p < c->nparts; p++) {
-		if (c->parts[p].host == SS_NO_HOST)
+		if (c->parts[p].host == SS_NO_HOST || !m->played->hosts[c->parts[p].host])
 			continue;
-		const struct ss_skeleton *s = ss_cluster_part(c, p, err);
-		if (!s || !check_part(m, p, s, err))
+		const struct ss_skeleton *s = ss_cluster_part_once(c, p, err);
+		if (!s)
 			return false;
 		const struct ss_cluster_host *h = &c->hosts.v[c->parts[p].host];
 		for (uint32_t d = h->first_device; d < h->first_device + h->ndevices; d++)
@@ -681,7 +685,7 @@ static bool link_nodes(struct making *m)
 		ok = order_lane(m, &m->lanes[d]) && find_waits(m, &m->lanes[d], before);
 	}
 	for (uint32_t p = 0; ok && p < c->nparts; p++)
-		ok = c->parts[p].host == SS_NO_HOST || link_part(m, p, before);
+		ok = c->parts[p].host == SS_NO_HOST || !m->played->hosts[c->parts[p].host] || link_part(m, p, before);
 	free(before);
 	return ok;
 }
@@ -697,10 +701,10 @@ static void release_making(struct making *m)
 	ss_vec_free(&m->waits);
 }
 
-bool ss_graph_build(struct ss_graph *g, struct ss_cluster *c, struct ss_err *err)
+bool ss_graph_build(struct ss_graph *g, struct ss_cluster *c, const struct ss_played *played, struct ss_err *err)
 {
 	*g = (struct ss_graph){ .order = NULL };
-	struct making m = { .c = c, .g = g, .lanes = calloc(c->devices.n + 1, sizeof(*m.lanes)),
+	struct making m = { .c = c, .played = played, .g = g, .lanes = calloc(c->devices.n + 1, sizeof(*m.lanes)),
 			    .events = calloc(c->nparts + 1, sizeof(*m.events)) };
 	g->arrival = calloc(c->members.n + 1, sizeof(*g->arrival));
 	g->last_of_step = calloc(c->steps.n + 1, sizeof(*g->last_of_step));
@@ -708,12 +712,13 @@ bool ss_graph_build(struct ss_graph *g, struct ss_cluster *c, struct ss_err *err
 	bool ok = (m.lanes && m.events && g->arrival && g->last_of_step && g->least_ps) || ss_fail_mem(err);
 	for (size_t i = 0; ok && i < c->members.n; i++)
 		g->arrival[i] = UINT32_MAX;
-	ok = ok && add_nodes(&m, err);
+	ok = ok && (ss_vec_reserve(&g->nodes, (size_t)played->events) || ss_fail_mem(err)) && add_nodes(&m, err);
 	ss_cluster_rest(c);
 	ok = ok && (link_nodes(&m) || ss_fail_mem(err));
 	if (ok)
 		find_last_of_steps(&m);
 	release_making(&m);
+	ss_heap_trim(); /* as much as a third of the graph, in small pieces */
 	return ok && (order_nodes(g) || ss_fail_mem(err));
 }
 

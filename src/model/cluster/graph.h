@@ -1,20 +1,21 @@
 /*
- * graph.h - the recording as a graph of what depended on what: operations in the order of their
- * streams, launches, starts and dones, collectives and those who wait for them, host threads and
- * their waits for devices.
+ * graph.h - the recording as a graph of dependencies: operations in the order of their streams,
+ * launches, starts and dones, collectives and the operations that wait for them, host threads and their
+ * waits for devices.
  */
 #ifndef SS_MODEL_CLUSTER_GRAPH_H
 #define SS_MODEL_CLUSTER_GRAPH_H
 
-#include "model/cluster/cluster.h"
+#include "model/cluster/played.h"
 
 enum ss_node_kind {
 	SS_NODE_COMPUTE,
-	SS_NODE_OTHER,	/* copies, starts and other operations of a device that last as long as they last */
+	SS_NODE_OTHER,	/* copies, starts and other operations of a device, whose duration is their own */
 	SS_NODE_MEMBER,	/* a device's part in a synchronous collective: lasts until all have come */
 	SS_NODE_DONE,	/* waits for an asynchronous one */
 	SS_NODE_EVENT,	/* of the host: input, launch */
 	SS_NODE_WAIT,	/* of the host: for a device */
+	SS_NODE_INFEED,	/* of a device: takes its input, or waits for it */
 };
 
 #define SS_NODE_NO_NAME ((UINT32_C(1) << 27) - 1)
@@ -25,7 +26,7 @@ struct ss_node {
 	uint32_t first_edge;	/* those of the next node follow its own: ss_edges_end */
 	uint32_t where;		/* index of the device, of the host of the host's events */
 	union {
-		uint32_t member;	/* SS_NODE_MEMBER, SS_NODE_DONE */
+		uint32_t member;	/* SS_NODE_MEMBER, SS_NODE_DONE, and of starts; UINT32_MAX */
 		uint32_t thread;	/* of the host's events */
 	};
 	uint32_t name : 27;	/* of operations; SS_NODE_NO_NAME */
@@ -59,6 +60,12 @@ static inline bool ss_node_is_host(const struct ss_node *n)
 	return n->kind == SS_NODE_EVENT || n->kind == SS_NODE_WAIT;
 }
 
+/* Does its end depend on others' ends? It then has two entries in the order. */
+static inline bool ss_node_ends_late(const struct ss_node *n)
+{
+	return n->kind == SS_NODE_MEMBER || n->kind == SS_NODE_DONE || n->kind == SS_NODE_WAIT;
+}
+
 static inline uint32_t ss_node_host(const struct ss_cluster *c, const struct ss_node *n)
 {
 	return ss_node_is_host(n) ? n->where : c->devices.v[n->where].host;
@@ -70,18 +77,18 @@ static inline uint32_t ss_edges_end(const struct ss_graph *g, const struct ss_no
 	return n + 1 < g->nodes.v + g->nodes.n ? n[1].first_edge : (uint32_t)g->edges.n;
 }
 
-/* Low bits of the number of the step that an operation ends in; SS_NONE. */
-uint32_t ss_node_step(const struct ss_cluster *c, const struct ss_node *n);
+/* The step that an operation ends in, as the cluster numbers it; SS_NO_STEP. */
+int64_t ss_node_step(const struct ss_cluster *c, const struct ss_node *n);
 
-/* A gap before an event of a host, by what it is and what is before it: another event, or work of a device. */
+/* A gap before an event of a host, keyed by the event and by its predecessor: another event, or work of a device. */
 #define SS_LAG_CLASSES 12
 static inline unsigned ss_lag_class(const struct ss_node *from, const struct ss_node *to)
 {
 	return (ss_node_is_host(from) ? from->cls : 3u) * 3u + to->cls;
 }
 
-/* SS_EINVAL where it would be too large. False on failure; free it in either case. */
-bool ss_graph_build(struct ss_graph *g, struct ss_cluster *c, struct ss_err *err);
+/* Build the graph of the replayed steps. False on failure; free it in either case. */
+bool ss_graph_build(struct ss_graph *g, struct ss_cluster *c, const struct ss_played *played, struct ss_err *err);
 void ss_graph_free(struct ss_graph *g);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Where the count of executions begins anew. */
+/* The point where the count of executions begins anew. */
 enum unit { UNIT_STEP, UNIT_RUN, UNIT_SEQ, UNIT_END, UNIT_NONE };
 
 struct identity {
@@ -189,7 +189,7 @@ static bool join_device(struct joining *j, uint32_t device)
 
 /* ---- is what was counted alike? ---- */
 
-/* Of counted collectives of one kind and size so many must be on all sides. */
+/* This share of counted collectives must have the same kind and size on all sides. */
 #define ALIKE_FRAC 0.90
 
 struct alike {
@@ -267,8 +267,8 @@ static bool undo_unlike(struct joining *j, uint32_t nkeys)
 	free(of_key);
 	return ok && (!undone ||
 		      ss_cluster_note(c, true,
-				      "collectives of %u groups are not joined: they can only be counted, and less than 90%% of "
-				      "them are of one kind and size on all hosts",
+				      "collectives of %u groups are not joined: they can only be counted, and less than 90%% "
+				      "of them have the same kind and size on all hosts",
 				      undone));
 }
 
@@ -340,7 +340,7 @@ static void describe(struct ss_cluster *c, const struct joining *j, uint32_t *mo
 		uint32_t *most = &most_of_key[c->ops.v[k->op].key];
 		*most = k->n > *most ? k->n : *most;
 	}
-	/* Where nothing says how many there should be: as many as ever came, and all if that is who came. */
+	/* Without an expected number of participants: the largest number that came, and all devices if all came. */
 	for (uint32_t i = 0; i < c->collectives.n; i++) {
 		struct ss_collective *k = &c->collectives.v[i];
 		uint32_t most = most_of_key[c->ops.v[k->op].key];
@@ -355,8 +355,9 @@ static void describe(struct ss_cluster *c, const struct joining *j, uint32_t *mo
 
 static bool note_losses(struct ss_cluster *c, const struct joining *j, bool any_from_end)
 {
-	if (any_from_end && !ss_cluster_note(c, false, "some recordings have neither steps nor runs of programs: their collectives "
-							"are counted from the end of the recording"))
+	if (any_from_end && !ss_cluster_note(c, false,
+					     "some recordings have neither numbered steps nor runs of programs that can be "
+					     "matched: their collectives are counted from the end of the recording"))
 		return false;
 	if (j->outside && !ss_cluster_note(c, true,
 					   "%llu events of collectives are left out: their device is in none of the groups "
@@ -369,7 +370,7 @@ static bool note_losses(struct ss_cluster *c, const struct joining *j, bool any_
 bool ss_cluster_join(struct ss_cluster *c)
 {
 	struct joining j = { .c = c, .from_end = calloc(c->devices.n + 1, sizeof(bool)) };
-	bool any = false, ok = j.from_end && decide_by_run(c);
+	bool any = false, ok = j.from_end && ss_cluster_tell_runs(c) && decide_by_run(c);
 	uint32_t nkeys = 0;
 	for (size_t d = 0; ok && d < c->devices.n; d++) {
 		const struct ss_cluster_device *dev = &c->devices.v[d];
@@ -378,7 +379,8 @@ bool ss_cluster_join(struct ss_cluster *c)
 			const struct ss_member_key *m = &c->keys.v[dev->first_member + i];
 			stepped |= m->step != UINT32_MAX || m->seq >= 0 || (c->by_run && m->run != UINT32_MAX);
 		}
-		j.from_end[d] = !stepped;
+		j.from_end[d] = !stepped && !dev->left_out;
+		stepped |= dev->left_out;
 		any |= !stepped && dev->nmembers;
 	}
 	for (uint32_t d = 0; ok && d < c->devices.n; d++)

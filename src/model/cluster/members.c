@@ -179,7 +179,7 @@ static bool mesh_ids(struct mesh *m, struct ss_str *s, bool *no_memory)
 	return !*no_memory && m->nids == m->shape.n;
 }
 
-/* Which axes groups lie along; parts of an axis ("'x':(2)4") are not read. */
+/* The axes along which groups lie; parts of an axis ("'x':(2)4") are not read. */
 static bool mesh_grouped(const struct mesh *m, struct ss_str *s, bool *along)
 {
 	if (!take(s, "{"))

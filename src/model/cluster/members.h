@@ -18,10 +18,10 @@
 struct ss_members {
 	bool known;	/* the text was understood */
 	bool all;	/* every device is in the one group */
-	bool pairs;	/* sources and targets; everybody who is one is in the one group */
+	bool pairs;	/* sources and targets; all devices are in one group */
 	uint32_t ngroups;
 	uint32_t *size;	/* devices of each group */
-	/* By device: its group, and who sends to it (pairs only); UINT32_MAX for none. */
+	/* By device: its group, and its source (pairs only); UINT32_MAX for none. */
 	uint32_t *group_of, *source_of;
 	uint32_t ndevices; /* the greatest number and one */
 };
@@ -42,7 +42,7 @@ static inline uint32_t ss_members_size(const struct ss_members *m, uint32_t grou
 	return group < m->ngroups ? m->size[group] : 0;
 }
 
-/* Who sends to this device, UINT32_MAX for nobody. */
+/* The device that sends to this device; UINT32_MAX: none. */
 static inline uint32_t ss_members_source(const struct ss_members *m, int64_t device)
 {
 	return m->source_of && device >= 0 && device < m->ndevices ? m->source_of[device] : UINT32_MAX;

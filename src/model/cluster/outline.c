@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Of all that are kept; of many hosts, half of their skeletons' bytes. */
+/* The limit for all outlines; for many hosts, half of the bytes of their skeletons. */
 #define MOST_BYTES ((uint64_t)24 << 20)
 
 enum { COMPUTING, COPYING, OTHERS };
@@ -290,7 +290,7 @@ static struct ss_str get_str(struct in *r)
 	return s;
 }
 
-/* As many elements as follow; none where memory is out, or was before: the number is then none. */
+/* Make room for `count` elements; the number is 0 if memory is out, or was out before. */
 #define GET_ROOM(r, vec, count)                                                   \
 	do {                                                                      \
 		(vec)->n = (size_t)(count);                                       \
@@ -474,7 +474,7 @@ static struct kept look_up(struct ss_outlines *o, size_t i, bool *room)
 	return k;
 }
 
-/* What cannot be kept is made again: memory that is out is no failure. */
+/* An outline that cannot be stored is made again, so that lack of memory is not a failure. */
 static void keep(struct ss_outlines *o, size_t i, const struct ss_buf bytes[2])
 {
 	struct ss_str ops = ss_buf_get(&bytes[0]);

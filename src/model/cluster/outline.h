@@ -1,13 +1,13 @@
 /*
- * outline.h - of a host's skeleton what seeing the whole run takes: collectives, steps, input, and when each device
- * computed, copied and communicated, without which operations those were.
+ * outline.h - the part of a host's skeleton that an analysis of the whole run needs: collectives, steps, input, and when each
+ * device computed, copied and communicated, without the operations.
  *
  * An outline is a skeleton whose operations of one class are one span where they touch or overlap: "computing" and
  * "copying" are two operations without a name. Launches are kept where a span or a collective refers to them.
  *
- * To unpack a skeleton takes longer than all that follows, so it is done once: whoever unpacks one (facts.h, union.c)
- * leaves its outline for the others. Outlines take a quarter of the packed skeletons' bytes where operations follow one another
- * closely. Those for which there is no room are made again from the skeleton, so answers do not depend on it.
+ * Unpacking a skeleton takes longer than all that follows, so it is done once: the code that unpacks one (facts.h, union.c) keeps
+ * its outline for the others. Outlines take a quarter of the packed skeletons' bytes if operations follow one another closely. An
+ * outline that does not fit is made again from the skeleton, so answers do not depend on the room.
  */
 #ifndef SS_MODEL_CLUSTER_OUTLINE_H
 #define SS_MODEL_CLUSTER_OUTLINE_H
@@ -16,10 +16,10 @@
 
 #include <pthread.h>
 
-/* Of many hosts, by number. Used by several threads. */
+/* Outlines of many hosts, by number. Several threads may use them. */
 struct ss_outlines;
 
-/* Of hosts with these packed skeletons. NULL: memory is out. */
+/* Make the outlines of hosts with these packed skeletons. NULL: out of memory. */
 struct ss_outlines *ss_outlines_new(const struct ss_str *packed, size_t n);
 void ss_outlines_free(struct ss_outlines *o);
 /* Keep that of host i, unless it is there already or there is no room. */
@@ -32,7 +32,7 @@ struct ss_outline {
 	struct ss_buf own[2];
 };
 
-/* That of host i, whose packed skeleton this is. */
+/* The outline of host i, whose packed skeleton is given. */
 bool ss_outline_open(struct ss_outlines *o, size_t i, struct ss_str packed, struct ss_outline *out, struct ss_err *err);
 void ss_outline_close(struct ss_outline *out);
 

@@ -1,13 +1,13 @@
 /*
- * skeleton.h - what is taken of one host's profile to see a run of many hosts as one machine: of
- * each device its steps, the spans of its operations and its collectives; of the host's threads the
+ * skeleton.h - the data of one host's profile that the analysis of many hosts as one machine needs: for
+ * each device its steps, the spans of its operations and its collectives; for the host's threads the
  * input, the launches and the waits.
  *
  * Times are whole ps of the host's own clock, from its recording's start. Nothing here needs
  * another host: what combines hosts (cluster.h) is computed from skeletons alone, whether they come
  * from profiles or from parts (part.h), and so is the same.
  *
- * A skeleton is held packed (some 3 % of the profile's bytes) and unpacked where it is looked at.
+ * A skeleton is kept packed (some 3 % of the profile's bytes) and unpacked while it is used.
  */
 #ifndef SS_MODEL_CLUSTER_SKELETON_H
 #define SS_MODEL_CLUSTER_SKELETON_H
@@ -23,12 +23,13 @@ struct ss_host;
 
 #define SS_NO_STEP INT64_MIN
 
-/* What an operation is. */
+/* The kind of an operation. */
 enum ss_span_class {
 	SS_SPAN_COMPUTE,
-	SS_SPAN_COPY,	/* between host and device, infeed, outfeed */
+	SS_SPAN_COPY,	/* between host and device, outfeed */
 	SS_SPAN_COMM,	/* the operation that starts a transfer, or waits for one; send, recv */
 	SS_SPAN_COLLECTIVE, /* a whole collective: it stands in the list of them, not among spans */
+	SS_SPAN_INPUT,	/* infeed: the device waits for its next batch and takes it */
 };
 
 struct ss_skel_op {
@@ -36,7 +37,7 @@ struct ss_skel_op {
 	struct ss_str program;	/* the module's name without its number */
 	uint64_t program_id;
 	enum ss_span_class cls;
-	/* Of those that communicate. */
+	/* Members of operations that communicate. */
 	enum ss_comm kind;
 	struct ss_str groups;	/* members.h; of PyTorch "torch:" and what identifies the group */
 	uint64_t bytes;
@@ -58,7 +59,7 @@ struct ss_skel_comm {
 	int64_t run;		/* of the program's execution; 0: not recorded */
 	int64_t seq;		/* within its group, -1: not recorded */
 	uint32_t op, launch, stream;
-	bool waited;		/* somebody waited for its end, so the end is the collective's own */
+	bool waited;		/* a participant waited for its end, so the end is that of the collective */
 	bool async;		/* its start and its done are spans */
 };
 
@@ -109,7 +110,7 @@ struct ss_skeleton {
 bool ss_skeleton_read(struct ss_skeleton *s, struct ss_host *h, struct ss_err *err);
 void ss_skeleton_free(struct ss_skeleton *s);
 
-/* Its bytes, appended to `to`. */
+/* Append its bytes to `to`. */
 bool ss_skeleton_pack(const struct ss_skeleton *s, struct ss_buf *to, struct ss_err *err);
 /* Host and run that packed bytes are of, in `arena`, without unpacking the rest. */
 bool ss_skeleton_peek(struct ss_str packed, struct ss_arena *arena, struct ss_str *host, struct ss_str *run, struct ss_err *err);

@@ -1,22 +1,22 @@
 /*
  * skeleton_column.h - the columns of a packed skeleton, and what each value is expected to be.
  *
- * A packed skeleton is its texts, deflated, and columns of integers. Each value is kept as its
- * difference from what was expected: the operation that followed last time, about its duration of
- * late, the begin of the operation that starts the collective. Training steps repeat, so most
- * differences are 0: a run of them takes two bytes. All others are zigzag varints, which are never
- * 0. Columns of times, whose lowest digits no one can expect, are bits (rice.h).
+ * A packed skeleton consists of its texts, deflated, and columns of integers. Each value is stored as its
+ * difference from a prediction: the operation that followed last time, its recent mean duration, the
+ * begin of the operation that starts the collective. Training steps repeat, so most differences are 0,
+ * and a run of zeros takes two bytes. All others are zigzag varints, which are never 0. Columns of
+ * times, whose lowest digits are not predictable, are bits (lengths.h).
  *
- * The writer and the reader keep the same expectations, in units of the greatest common divisor of
- * all times (clocks that count in ns leave three digits unused).
+ * The writer and the reader make the same predictions, in units of the greatest common divisor of
+ * times (clocks that count in ns leave three digits unused): those of devices, and those of the host's threads.
  */
 #ifndef SS_MODEL_CLUSTER_SKELETON_COLUMN_H
 #define SS_MODEL_CLUSTER_SKELETON_COLUMN_H
 
-#include "model/cluster/rice.h"
+#include "model/cluster/lengths.h"
 #include "model/cluster/skeleton_read.h"
 
-#define SS_SKEL_MAGIC "stepscope skeleton 3\n"
+#define SS_SKEL_MAGIC "stepscope skeleton 4\n"
 
 /*
  * COLUMN(name, zeros that a run may have, how it is written). Counts of rows are checked against the
@@ -34,7 +34,6 @@
 	COLUMN(EVENT_DUR, 1 << 20, BITS)
 
 enum ss_skel_written { SS_SKEL_VARINTS, SS_SKEL_BITS };
-#define SS_SKEL_MOST_RUN_BITS 20 /* of columns of bits */
 
 enum ss_skel_column {
 #define COLUMN(name, zeros, written) SS_COL_##name,
@@ -47,13 +46,13 @@ enum ss_skel_column {
 #define SS_SKEL_SLOTS 64
 #define SS_SKEL_MOST_HOPS 8
 
-/* What is expected of an execution, in units. */
+/* The prediction for an execution, in units. */
 struct ss_skel_guess {
 	uint32_t op, stream;
 	int64_t gap, dur, launch;
 };
 
-/* What is known of an operation. */
+/* Facts about an operation. */
 struct ss_skel_known {
 	struct ss_skel_guess last; /* execution, wherever it stood */
 	int64_t seq, seq_more;
@@ -63,6 +62,15 @@ struct ss_skel_known {
 	uint32_t device;	/* that `cursor` is of, counted from 1 */
 	uint32_t cursor, tail;	/* spans of this operation that no collective took yet, SS_NONE; the last of them */
 	bool waited;
+	uint8_t gap_bits, dur_bits;	/* that the last differences took */
+	uint8_t begin_bits, end_bits;	/* of an asynchronous collective */
+};
+
+/* What is known of the events of one thread and class. */
+struct ss_skel_known_event {
+	uint32_t next;		/* what came behind it */
+	uint8_t gap_bits, dur_bits;
+	int64_t gap, dur;
 };
 
 struct ss_skel_model {
@@ -77,10 +85,7 @@ struct ss_skel_model {
 	int64_t launch;			/* of the item before */
 	int64_t stream_end[SS_SKEL_SLOTS]; /* of the last span or kernel of a stream */
 	int64_t thread_end[SS_SKEL_SLOTS];
-	struct {
-		uint32_t next;
-		int64_t gap, dur;
-	} events[4 * SS_SKEL_SLOTS];
+	struct ss_skel_known_event events[4 * SS_SKEL_SLOTS];
 };
 
 /* False: memory is out. skeleton_model.c */
@@ -97,7 +102,7 @@ uint32_t ss_skel_model_start(const struct ss_skel_model *m, uint32_t op, unsigne
 uint32_t ss_skel_model_done(struct ss_skel_model *m, uint32_t op, uint32_t start);
 void ss_skel_model_free(struct ss_skel_model *m);
 
-/* What is expected next; what it was is to be stored there. */
+/* The next prediction. The caller stores the actual value there. */
 static inline struct ss_skel_guess *ss_skel_model_next(const struct ss_skel_model *m)
 {
 	return &m->behind[ss_mix(ss_mix(m->before[0], m->before[1]), m->before[2]) >> 8 & m->behind_mask];

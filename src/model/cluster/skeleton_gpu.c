@@ -25,7 +25,7 @@ struct gpu {
 	const struct ss_plane *p;
 	struct ss_forget pages;
 	struct ss_skel_device *d;
-	struct ss_u64map steps;		/* by number: index into d->steps */
+	struct ss_u64map steps;		/* by that of their markers: index into d->steps */
 	struct ss_u64map instructions;	/* by program and name: index into `comms` */
 	SS_VEC(struct ss_comm_op) comms;
 	bool torch;			/* some event says so: rank and group are PyTorch's */
@@ -48,13 +48,15 @@ static bool is_host_copy(struct ss_str name)
 	return any;
 }
 
-static bool extend_step(struct gpu *g, int64_t num, int64_t begin, int64_t end)
+static bool extend_step(struct gpu *g, const struct ss_skel_marker *m, int64_t begin, int64_t end)
 {
-	uint32_t k = ss_u64map_add(&g->steps, (uint64_t)num, (uint32_t)g->d->steps.n);
+	if (!m)
+		return true;
+	uint32_t k = ss_u64map_add(&g->steps, m->step, (uint32_t)g->d->steps.n);
 	if (k == SS_NONE)
 		return false;
 	if (k == g->d->steps.n)
-		return ss_vec_push(&g->d->steps, ((struct ss_skel_step){ num, begin, end }));
+		return ss_vec_push(&g->d->steps, ((struct ss_skel_step){ m->num, begin, end }));
 	struct ss_skel_step *s = &g->d->steps.v[k];
 	s->begin_ps = begin < s->begin_ps ? begin : s->begin_ps;
 	s->end_ps = end > s->end_ps ? end : s->end_ps;
@@ -87,7 +89,7 @@ static bool torch_group(struct gpu *g, const struct ss_xstat *got, uint32_t has,
 	return op->groups.p;
 }
 
-/* What the program says of the instruction that launched a kernel; read once. */
+/* The program's facts of the instruction that launched a kernel; read once. */
 static bool instruction(struct gpu *g, uint64_t program_id, struct ss_str name, struct ss_comm_op *out, struct ss_err *err)
 {
 	uint64_t key = ss_mix(program_id, ss_str_hash(name));
@@ -161,11 +163,12 @@ static bool take_event(struct gpu *g, const struct ss_line *l, uint32_t i, const
 		launch = ss_u64map_get(&g->r->by_correlation, (uint64_t)correlation);
 		launch = launch == SS_NONE ? SS_NO_LAUNCH : launch;
 	}
-	int64_t step = ss_skel_marked_step(g->r, launch == SS_NO_LAUNCH ? begin : g->r->s->events.v[launch].begin_ps);
+	const struct ss_skel_marker *step =
+		ss_skel_marker_at(g->r, launch == SS_NO_LAUNCH ? begin : g->r->s->events.v[launch].begin_ps);
 	if (!describe(g, ss_event_name(g->p, l->ev.meta[i]), got, has, &op, err))
 		return false;
 	uint32_t k = ss_skel_op(g->r, &op);
-	if (k == SS_NONE || (step != SS_NO_STEP && !extend_step(g, step, begin, end)))
+	if (k == SS_NONE || !extend_step(g, step, begin, end))
 		return false;
 	if (op.cls != SS_SPAN_COLLECTIVE)
 		return ss_vec_push(&g->d->spans, ((struct ss_skel_span){ begin, end, k, launch, stream }));
@@ -173,7 +176,7 @@ static bool take_event(struct gpu *g, const struct ss_line *l, uint32_t i, const
 		seq = -1;
 	return ss_vec_push(&g->d->comms, ((struct ss_skel_comm){ .begin_ps = begin,
 								 .end_ps = end,
-								 .step = step,
+								 .step = step ? step->num : SS_NO_STEP,
 								 .seq = seq,
 								 .op = k,
 								 .launch = launch,
@@ -271,7 +274,8 @@ static bool take_cpu_op(struct gpu *g, const struct ss_skel_cpu_op *c, struct ss
 	if (!instruction(g, c->program_id, c->op, &comm, err))
 		return false;
 	uint32_t run = ss_skel_launch_of_run(g->r, c->run, -1);
-	int64_t step = ss_skel_marked_step(g->r, run == SS_NO_LAUNCH ? c->begin_ps : g->r->s->events.v[run].begin_ps);
+	const struct ss_skel_marker *step =
+		ss_skel_marker_at(g->r, run == SS_NO_LAUNCH ? c->begin_ps : g->r->s->events.v[run].begin_ps);
 	if (comm.kind) {
 		op.cls = SS_SPAN_COLLECTIVE;
 		op.kind = comm.kind;
@@ -280,12 +284,13 @@ static bool take_cpu_op(struct gpu *g, const struct ss_skel_cpu_op *c, struct ss
 		op.bytes = comm.bytes;
 	}
 	uint32_t k = ss_skel_op(g->r, &op);
-	if (k == SS_NONE || (step != SS_NO_STEP && !extend_step(g, step, c->begin_ps, c->end_ps)))
+	if (k == SS_NONE || !extend_step(g, step, c->begin_ps, c->end_ps))
 		return false;
 	if (!comm.kind)
 		return ss_vec_push(&g->d->spans, ((struct ss_skel_span){ c->begin_ps, c->end_ps, k, run, 0 }));
-	return ss_vec_push(&g->d->comms, ((struct ss_skel_comm){ .begin_ps = c->begin_ps, .end_ps = c->end_ps, .step = step,
-								 .run = c->run, .seq = -1, .op = k, .launch = run,
+	return ss_vec_push(&g->d->comms, ((struct ss_skel_comm){ .begin_ps = c->begin_ps, .end_ps = c->end_ps,
+								 .step = step ? step->num : SS_NO_STEP, .run = c->run,
+								 .seq = -1, .op = k, .launch = run,
 								 .waited = true }));
 }
 

@@ -16,7 +16,7 @@ static bool is_sync(struct ss_str n)
 	return (ss_str_starts(n, SS_STR("cu")) || ss_str_starts(n, SS_STR("hip"))) && ss_str_contains(n, SS_STR("Synchronize"));
 }
 
-/* What the name of a host event says. */
+/* The facts in the name of a host event. */
 static enum word word_of(struct ss_str n)
 {
 	if (ss_str_istarts(n, SS_STR("IteratorGetNext")) || ss_str_starts(n, SS_STR("enumerate(Data")) ||
@@ -72,7 +72,7 @@ static bool take_event(struct threads *t, enum word word, const struct ss_xstat 
 	if ((has & op) == op)
 		return add_cpu_op(t, got, begin, end);
 	if (has & 1 << W_STEP && word != WORD_INPUT) {
-		struct ss_skel_marker m = { begin, end, ss_skel_held(ss_xstat_int_or_uint(&got[W_STEP])) };
+		struct ss_skel_marker m = { begin, end, ss_skel_held(ss_xstat_int_or_uint(&got[W_STEP])), t->nthreads, 0 };
 		bool ok = has & 1 << W_ROOT ? ss_vec_push(&t->r->markers, m) : ss_vec_push(&t->loose, m);
 		if (!ok)
 			return false;
@@ -140,7 +140,9 @@ static int by_time(const void *a, const void *b)
 static int by_begin(const void *a, const void *b)
 {
 	const struct ss_skel_marker *x = a, *y = b;
-	return x->begin_ps < y->begin_ps ? -1 : x->begin_ps > y->begin_ps;
+	if (x->begin_ps != y->begin_ps)
+		return x->begin_ps < y->begin_ps ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
 static uint64_t run_key(int64_t run, int64_t ordinal)
@@ -170,7 +172,7 @@ static bool finish(struct threads *t)
 		ok = ss_vec_push(&r->markers, t->loose.v[i]);
 	if (r->markers.n)
 		qsort(r->markers.v, r->markers.n, sizeof(*r->markers.v), by_begin);
-	return ok;
+	return ok && ss_skel_tell_steps(r);
 }
 
 bool ss_skel_read_threads(struct ss_skel_reading *r)
@@ -197,13 +199,13 @@ uint32_t ss_skel_launch_of_run(const struct ss_skel_reading *r, int64_t run, int
 	return k == SS_NONE ? SS_NO_LAUNCH : k;
 }
 
-int64_t ss_skel_marked_step(const struct ss_skel_reading *r, int64_t at_ps)
+const struct ss_skel_marker *ss_skel_marker_at(const struct ss_skel_reading *r, int64_t at_ps)
 {
 	size_t lo = 0, hi = r->markers.n;
 	SS_BISECT(lo, hi, mid, r->markers.v[mid].begin_ps <= at_ps);
 	/* Markers hardly nest: a few back is far enough. */
 	for (size_t k = 0; k < 8 && k < lo; k++)
 		if (r->markers.v[lo - 1 - k].end_ps > at_ps)
-			return r->markers.v[lo - 1 - k].num;
-	return SS_NO_STEP;
+			return &r->markers.v[lo - 1 - k];
+	return NULL;
 }

@@ -12,8 +12,9 @@ struct column {
 	SS_VEC(uint8_t) b;
 	uint32_t zeros, most;
 	enum ss_skel_written written;
-	struct ss_rice rice;	/* and bits that are no byte yet */
-	uint64_t bits;
+	struct ss_lengths *lengths;	/* of columns of bits */
+	unsigned behind;	/* this length the zeros began */
+	uint64_t bits;		/* that are no byte yet */
 	unsigned nbits;
 };
 
@@ -21,8 +22,7 @@ struct packing {
 	const struct ss_skeleton *s;
 	struct ss_skel_model model;
 	struct column columns[SS_COL_COUNT];
-	struct ss_buf head; /* texts and counts */
-	int64_t unit;
+	int64_t unit, event_unit; /* of times of devices, and of the host's threads */
 	bool no_memory;
 };
 
@@ -45,34 +45,30 @@ static void put_bits(struct column *c, uint64_t v, unsigned n)
 	}
 }
 
-static void put_rice(struct column *c, uint64_t v)
+/* The number behind one of this length, or a run of zeros. */
+static void put_length(struct column *c, unsigned behind, uint64_t v)
 {
-	uint64_t q = v >> c->rice.k;
-	if (q < SS_RICE_MOST_UNARY) {
-		put_bits(c, UINT64_C(1) << q, (unsigned)q + 1);
-		put_bits(c, v & ((UINT64_C(1) << c->rice.k) - 1), c->rice.k);
-	} else {
-		put_bits(c, UINT64_C(1) << SS_RICE_MOST_UNARY, SS_RICE_MOST_UNARY + 1);
-		put_bits(c, v & UINT32_MAX, 32);
-		put_bits(c, v >> 32, 32);
-	}
-	ss_rice_seen(&c->rice, v);
-}
-
-static void put_gamma(struct column *c, uint64_t v)
-{
-	unsigned n = 63 - (unsigned)__builtin_clzll(v);
-	put_bits(c, UINT64_C(1) << n, n + 1);
-	put_bits(c, v & ((UINT64_C(1) << n) - 1), n);
+	struct ss_length_ranks *r = ss_lengths_behind(c->lengths, behind);
+	unsigned length = ss_length_of(v), below = length ? length - 1 : 0, first = below < 32 ? below : 32, rank = 0;
+	while (r->of_rank[rank] != length)
+		rank++;
+	unsigned unary = rank < SS_LENGTH_MOST_UNARY ? rank : SS_LENGTH_MOST_UNARY;
+	put_bits(c, UINT64_C(1) << unary, unary + 1);
+	if (unary == SS_LENGTH_MOST_UNARY)
+		put_bits(c, rank, SS_LENGTH_RANK_BITS);
+	put_bits(c, v & ((UINT64_C(1) << first) - 1), first);
+	if (below > first)
+		put_bits(c, v >> first & ((UINT64_C(1) << (below - first)) - 1), below - first);
+	ss_length_seen(r, rank);
 }
 
 static void end_zeros(struct column *c)
 {
 	if (!c->zeros)
 		return;
-	if (c->written == SS_SKEL_BITS) {
-		put_rice(c, 0);
-		put_gamma(c, c->zeros);
+	if (c->lengths) {
+		put_length(c, c->behind, 0);
+		put_length(c, SS_LENGTH_OF_RUN, c->zeros);
 	} else {
 		c->b.v[c->b.n++] = 0;
 		put_varint(c, c->zeros - 1);
@@ -80,9 +76,15 @@ static void end_zeros(struct column *c)
 	c->zeros = 0;
 }
 
-static inline void put(struct packing *p, enum ss_skel_column column, int64_t v)
+/* Of columns of bits: `*length` is that of the operation's last value. */
+static inline void put_behind(struct packing *p, enum ss_skel_column column, uint8_t *length, int64_t v)
 {
 	struct column *c = &p->columns[column];
+	unsigned behind = *length;
+	uint64_t zigzag = (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+	*length = (uint8_t)ss_length_of(zigzag);
+	if (!v && !c->zeros)
+		c->behind = behind;
 	if (!v && ++c->zeros < c->most)
 		return;
 	if (!ss_vec_reserve(&c->b, c->b.n + MOST_BYTES)) {
@@ -90,11 +92,16 @@ static inline void put(struct packing *p, enum ss_skel_column column, int64_t v)
 		return;
 	}
 	end_zeros(c);
-	uint64_t zigzag = (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
-	if (v && c->written == SS_SKEL_BITS)
-		put_rice(c, zigzag);
+	if (v && c->lengths)
+		put_length(c, behind, zigzag);
 	else if (v)
 		put_varint(c, zigzag);
+}
+
+static inline void put(struct packing *p, enum ss_skel_column column, int64_t v)
+{
+	uint8_t none = 0;
+	put_behind(p, column, &none, v);
 }
 
 static bool end_column(struct column *c)
@@ -126,17 +133,9 @@ static void put_str(struct ss_buf *b, struct ss_str s)
 	ss_buf_str(b, s);
 }
 
-static void put_head(struct packing *p)
+/* Hosts of one program have the same: these bytes are equal then, and take next to nothing in a part. */
+static void put_ops(struct ss_buf *b, const struct ss_skeleton *s)
 {
-	const struct ss_skeleton *s = p->s;
-	struct ss_buf *b = &p->head;
-	put_str(b, s->hostname);
-	put_str(b, s->note);
-	ss_pbo_varint(b, (uint64_t)s->state << 2 | (uint64_t)s->on_cpu << 1 | s->is_rank);
-	put_signed(b, s->start_unix_ns);
-	ss_pbo_varint(b, s->world);
-	ss_pbo_varint(b, s->file_bytes);
-	ss_pbo_varint(b, (uint64_t)p->unit);
 	ss_pbo_varint(b, s->ops.n);
 	for (size_t i = 0; i < s->ops.n; i++) {
 		const struct ss_skel_op *o = &s->ops.v[i];
@@ -149,6 +148,22 @@ static void put_head(struct packing *p)
 		ss_pbo_varint(b, o->bytes);
 		ss_pbo_varint(b, o->expected);
 	}
+}
+
+/* What is of this host alone. */
+static void put_own(const struct packing *p, struct ss_buf *b)
+{
+	const struct ss_skeleton *s = p->s;
+	put_str(b, s->host);
+	put_str(b, s->run);
+	put_str(b, s->hostname);
+	put_str(b, s->note);
+	ss_pbo_varint(b, (uint64_t)s->state << 2 | (uint64_t)s->on_cpu << 1 | s->is_rank);
+	put_signed(b, s->start_unix_ns);
+	ss_pbo_varint(b, s->world);
+	ss_pbo_varint(b, s->file_bytes);
+	ss_pbo_varint(b, (uint64_t)p->unit);
+	ss_pbo_varint(b, (uint64_t)p->event_unit);
 	ss_pbo_varint(b, s->devices.n);
 	for (size_t i = 0; i < s->devices.n; i++) {
 		const struct ss_skel_device *d = &s->devices.v[i];
@@ -180,23 +195,30 @@ static void divide_by(uint64_t *unit, int64_t v)
 	*unit = b;
 }
 
-static int64_t unit_of(const struct ss_skeleton *s)
-{
-	uint64_t unit = 0;
 #define DIVIDE(vec)                                                          \
 	for (size_t i = 0; unit != 1 && i < (vec).n; i++) {                  \
 		divide_by(&unit, (vec).v[i].begin_ps);                       \
 		divide_by(&unit, (vec).v[i].end_ps);                         \
 	}
+
+static int64_t unit_of_devices(const struct ss_skeleton *s)
+{
+	uint64_t unit = 0;
 	for (size_t k = 0; k < s->devices.n; k++) {
 		DIVIDE(s->devices.v[k].spans)
 		DIVIDE(s->devices.v[k].comms)
 		DIVIDE(s->devices.v[k].steps)
 	}
-	DIVIDE(s->events)
-#undef DIVIDE
 	return unit ? (int64_t)unit : 1;
 }
+
+static int64_t unit_of_events(const struct ss_skeleton *s)
+{
+	uint64_t unit = 0;
+	DIVIDE(s->events)
+	return unit ? (int64_t)unit : 1;
+}
+#undef DIVIDE
 
 /* ---- devices ---- */
 
@@ -226,8 +248,8 @@ static void put_item(struct packing *p, const struct ss_skel_span *v, bool is_co
 	put(p, SS_COL_OP, (int64_t)v->op - (int64_t)next->op);
 	put(p, SS_COL_IS_COMM, is_comm != (p->s->ops.v[v->op].cls == SS_SPAN_COLLECTIVE));
 	put(p, SS_COL_STREAM, (int64_t)v->stream - (int64_t)rest.stream);
-	put(p, SS_COL_GAP, ss_skel_minus(seen.gap, rest.gap));
-	put(p, SS_COL_DUR, ss_skel_minus(seen.dur, rest.dur));
+	put_behind(p, SS_COL_GAP, &m->ops[v->op].gap_bits, ss_skel_minus(seen.gap, rest.gap));
+	put_behind(p, SS_COL_DUR, &m->ops[v->op].dur_bits, ss_skel_minus(seen.dur, rest.dur));
 	put(p, SS_COL_LAUNCH, seen.launch - rest.launch);
 	*busy = end;
 	m->launch = v->launch;
@@ -268,8 +290,8 @@ static void put_async(struct packing *p, const struct ss_skel_device *d, const s
 	uint32_t start = ss_skel_model_start(&p->model, m->op, hops), done = ss_skel_model_done(&p->model, m->op, start);
 	int64_t begin = start == SS_NONE ? 0 : d->spans.v[start].begin_ps, end = done == SS_NONE ? 0 : d->spans.v[done].end_ps;
 	put(p, SS_COL_HOPS, hops);
-	put(p, SS_COL_ASYNC_BEGIN, ss_skel_minus(m->begin_ps / p->unit, begin / p->unit));
-	put(p, SS_COL_ASYNC_END, ss_skel_minus(m->end_ps / p->unit, end / p->unit));
+	put_behind(p, SS_COL_ASYNC_BEGIN, &k->begin_bits, ss_skel_minus(m->begin_ps / p->unit, begin / p->unit));
+	put_behind(p, SS_COL_ASYNC_END, &k->end_bits, ss_skel_minus(m->end_ps / p->unit, end / p->unit));
 	put(p, SS_COL_ASYNC_STREAM, (int64_t)m->stream - (int64_t)k->async_stream);
 	put(p, SS_COL_ASYNC_LAUNCH, (int64_t)m->launch - (start == SS_NONE ? 0 : (int64_t)d->spans.v[start].launch));
 	k->async_stream = m->stream;
@@ -307,39 +329,48 @@ static void put_events(struct packing *p)
 	for (size_t i = 0; i < p->s->events.n; i++) {
 		const struct ss_skel_host_event *e = &p->s->events.v[i];
 		uint32_t kind = e->thread << 2 | (uint32_t)e->cls, at = kind % SS_COUNT(p->model.events);
-		int64_t *busy = &p->model.thread_end[e->thread % SS_SKEL_SLOTS], begin = e->begin_ps / p->unit;
-		int64_t gap = ss_skel_minus(begin, *busy), dur = ss_skel_minus(e->end_ps / p->unit, begin);
+		struct ss_skel_known_event *k = &p->model.events[at];
+		int64_t *busy = &p->model.thread_end[e->thread % SS_SKEL_SLOTS], begin = e->begin_ps / p->event_unit;
+		int64_t gap = ss_skel_minus(begin, *busy), dur = ss_skel_minus(e->end_ps / p->event_unit, begin);
 		put(p, SS_COL_EVENT, (int64_t)kind - (int64_t)p->model.events[before].next);
-		put(p, SS_COL_EVENT_GAP, ss_skel_minus(gap, p->model.events[at].gap));
-		put(p, SS_COL_EVENT_DUR, ss_skel_minus(dur, p->model.events[at].dur));
+		put_behind(p, SS_COL_EVENT_GAP, &k->gap_bits, ss_skel_minus(gap, k->gap));
+		put_behind(p, SS_COL_EVENT_DUR, &k->dur_bits, ss_skel_minus(dur, k->dur));
 		p->model.events[before].next = kind;
-		p->model.events[at].gap = gap;
-		p->model.events[at].dur = dur;
-		*busy = e->end_ps / p->unit;
+		k->gap = gap;
+		k->dur = dur;
+		*busy = e->end_ps / p->event_unit;
 		before = at;
 	}
 }
 
 /* ---- the whole ---- */
 
-static bool deflate_head(struct packing *p, struct ss_buf *to, struct ss_err *err)
+static bool deflate_ops(const struct ss_skeleton *s, struct ss_buf *to, struct ss_err *err)
 {
+	struct ss_buf ops = { 0 };
 	struct ss_gz_out *gz = ss_gz_open(SS_GZ_SMALL);
 	struct ss_str packed;
-	bool ok = ss_buf_ok(&p->head, "a skeleton", err) && (gz || ss_fail_mem(err));
+	put_ops(&ops, s);
+	bool ok = ss_buf_ok(&ops, "a skeleton", err) && (gz || ss_fail_mem(err));
 	if (ok) {
-		ss_gz_write(gz, ss_buf_get(&p->head));
+		ss_gz_write(gz, ss_buf_get(&ops));
 		ok = ss_gz_finish(gz, &packed) || ss_fail_mem(err);
 	}
 	if (ok)
 		put_str(to, packed);
 	ss_gz_close(gz);
+	ss_buf_free(&ops);
 	return ok;
 }
 
 static bool put_all(struct packing *p)
 {
 	const struct ss_skeleton *s = p->s;
+	for (size_t i = 0; i < SS_COL_COUNT; i++) {
+		struct column *c = &p->columns[i];
+		if (c->written == SS_SKEL_BITS && !(c->lengths = ss_lengths_new()))
+			return false;
+	}
 	if (!ss_skel_model_init(&p->model, s))
 		return false;
 	for (size_t i = 0; i < s->devices.n; i++) {
@@ -358,25 +389,23 @@ static bool put_all(struct packing *p)
 
 bool ss_skeleton_pack(const struct ss_skeleton *s, struct ss_buf *to, struct ss_err *err)
 {
-	struct packing p = { .s = s, .unit = unit_of(s), .columns = {
+	struct packing p = { .s = s, .unit = unit_of_devices(s), .event_unit = unit_of_events(s), .columns = {
 #define COLUMN(name, zeros, how) [SS_COL_##name] = { .most = zeros, .written = SS_SKEL_##how },
 		SS_SKEL_COLUMNS(COLUMN)
 #undef COLUMN
 	} };
-	put_head(&p);
 	bool ok = put_all(&p) || ss_fail_mem(err);
 	if (ok) {
 		ss_buf_lit(to, SS_SKEL_MAGIC);
-		put_str(to, s->host);
-		put_str(to, s->run);
-		ok = deflate_head(&p, to, err);
+		put_own(&p, to);
+		ok = deflate_ops(s, to, err);
 	}
 	for (size_t i = 0; i < SS_COL_COUNT; i++) {
 		if (ok)
 			put_column(&p.columns[i], to);
 		ss_vec_free(&p.columns[i].b);
+		free(p.columns[i].lengths);
 	}
-	ss_buf_free(&p.head);
 	ss_skel_model_free(&p.model);
 	return ok && ss_buf_ok(to, "a skeleton", err);
 }

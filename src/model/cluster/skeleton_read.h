@@ -10,9 +10,11 @@
 #include "model/host/stat_projection.h"
 #include "model/program/hlo_map.h"
 
-/* A step that somebody marked on a host thread. */
+/* A step that is marked on a host thread. */
 struct ss_skel_marker {
 	int64_t begin_ps, end_ps, num;
+	uint32_t thread;
+	uint32_t step;	/* equal for markers of one step: a number that comes again behind others is another step */
 };
 
 /* An operation of a program that a CPU ran, on a thread of the host. */
@@ -23,11 +25,11 @@ struct ss_skel_cpu_op {
 	uint64_t program_id;
 };
 
-/* What the name of an operation says of it. */
+/* Facts that the name of an operation gives. */
 struct ss_skel_named {
 	bool known;
 	uint32_t op;		/* of the span */
-	uint32_t collective;	/* of the whole collective, SS_NONE for what is none */
+	uint32_t collective;	/* of the whole collective; SS_NONE: not a collective */
 	enum ss_comm_phase phase;
 	enum ss_comm kind;
 };
@@ -42,7 +44,7 @@ struct ss_skel_reading {
 	struct ss_strmap texts;		/* of operations of TPUs, which are the same on all cores: by index of `named` */
 	SS_VEC(struct ss_skel_named) named;
 	struct ss_arena arena;		/* of this reading */
-	/* Of the host's threads. */
+	/* Read the host's threads. */
 	SS_VEC(struct ss_skel_marker) markers; /* by begin */
 	SS_VEC(struct ss_skel_cpu_op) cpu_ops;
 	struct ss_u64map by_correlation, by_run; /* launches, as indices into s->events */
@@ -53,8 +55,10 @@ struct ss_skel_reading {
 bool ss_skel_read_threads(struct ss_skel_reading *r);
 /* The launch of a run on a device; SS_NO_LAUNCH. */
 uint32_t ss_skel_launch_of_run(const struct ss_skel_reading *r, int64_t run, int64_t ordinal);
-/* The number of the step whose marker is around this moment, the innermost; SS_NO_STEP. */
-int64_t ss_skel_marked_step(const struct ss_skel_reading *r, int64_t at_ps);
+/* The marker around this moment, the innermost; NULL: there is none. */
+const struct ss_skel_marker *ss_skel_marker_at(const struct ss_skel_reading *r, int64_t at_ps);
+/* Tells markers of one step from those of other steps; they are in order. skeleton_markers.c */
+bool ss_skel_tell_steps(struct ss_skel_reading *r);
 
 /* Devices, by kind. skeleton_tpu.c, skeleton_gpu.c */
 bool ss_skel_read_tpu(struct ss_skel_reading *r, const struct ss_plane *p);
@@ -73,8 +77,8 @@ void ss_skel_sort_comms(struct ss_skel_device *d);
 int64_t ss_skel_device_step(const struct ss_skel_device *d, int64_t at_ps);
 
 /*
- * What a program's text says of an instruction: kind, group, bytes. Without the program its name
- * alone speaks. Texts live in r->arena. False: memory is out, or the program cannot be read.
+ * Facts about an instruction from the text of its program: kind, group, bytes. Without the program only
+ * the name is used. Texts live in r->arena. False: memory is out, or the program cannot be read.
  */
 bool ss_skel_instruction(struct ss_skel_reading *r, uint64_t program_id, struct ss_str name, struct ss_comm_op *out,
 			 struct ss_err *err);

@@ -111,19 +111,19 @@ static bool steps_of_modules(struct core *c)
 		const struct module *m = &c->modules.v[i];
 		if (m->launch == SS_NO_LAUNCH)
 			continue;
-		int64_t num = ss_skel_marked_step(c->r, c->r->s->events.v[m->launch].begin_ps);
+		const struct ss_skel_marker *marker = ss_skel_marker_at(c->r, c->r->s->events.v[m->launch].begin_ps);
 		struct ss_skel_step *last = c->d->steps.n ? &c->d->steps.v[c->d->steps.n - 1] : NULL;
-		if (num == SS_NO_STEP)
+		if (!marker)
 			continue;
-		if (last && last->num == num)
+		if (last && last->num == marker->num)
 			last->end_ps = m->end_ps > last->end_ps ? m->end_ps : last->end_ps;
-		else if (!ss_vec_push(&c->d->steps, ((struct ss_skel_step){ num, m->begin_ps, m->end_ps })))
+		else if (!ss_vec_push(&c->d->steps, ((struct ss_skel_step){ marker->num, m->begin_ps, m->end_ps })))
 			return false;
 	}
 	return true;
 }
 
-/* What is read of an operation's metadata. */
+/* The facts from an operation's metadata. */
 struct op_text {
 	struct ss_str text, shown, category;
 	struct ss_skel_op op; /* its program */
@@ -160,10 +160,10 @@ static bool name_op(struct core *c, const struct op_text *t, struct ss_skel_name
 	if ((comm.kind == SS_COMM_SEND || comm.kind == SS_COMM_RECV) && comm.phase == SS_COMM_WHOLE)
 		to->phase = SS_COMM_START;
 	if (!comm.kind) {
-		bool fed = ss_str_starts(t->category, SS_STR("infeed")) || ss_str_starts(t->category, SS_STR("outfeed")) ||
-			   ss_str_starts(t->category, SS_STR("host ")) || ss_str_contains(t->category, SS_STR("copy-start")) ||
-			   ss_str_contains(t->category, SS_STR("copy-done"));
-		op.cls = fed ? SS_SPAN_COPY : SS_SPAN_COMPUTE;
+		bool moves = ss_str_starts(t->category, SS_STR("outfeed")) || ss_str_starts(t->category, SS_STR("host ")) ||
+			     ss_str_contains(t->category, SS_STR("copy-start")) ||
+			     ss_str_contains(t->category, SS_STR("copy-done"));
+		op.cls = ss_str_starts(t->category, SS_STR("infeed")) ? SS_SPAN_INPUT : moves ? SS_SPAN_COPY : SS_SPAN_COMPUTE;
 	} else {
 		op.cls = to->phase == SS_COMM_WHOLE ? SS_SPAN_COLLECTIVE : SS_SPAN_COMM;
 		op.groups = comm.kind == SS_COMM_BARRIER && !comm.groups.n ? SS_STR("host") : comm.groups;

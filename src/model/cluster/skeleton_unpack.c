@@ -16,7 +16,7 @@ struct column {
 	struct ss_bits_in in;	/* or bytes of varints */
 	uint64_t zeros;
 	enum ss_skel_written written;
-	struct ss_rice rice;
+	struct ss_lengths *lengths; /* of columns of bits */
 };
 
 struct unpacking {
@@ -24,7 +24,7 @@ struct unpacking {
 	struct ss_skel_model model;
 	struct column columns[SS_COL_COUNT];
 	SS_VEC(struct ss_skel_comm) single; /* collectives of one event, of the device at hand */
-	uint64_t unit;
+	uint64_t unit, event_unit; /* of times of devices, and of the host's threads */
 	bool bad, no_memory;
 };
 
@@ -53,7 +53,7 @@ static uint64_t get_most(struct in *r, uint64_t most)
 	return r->bad ? 0 : v;
 }
 
-/* How many of something follow, each of which takes `least` bytes. */
+/* Read the number of following elements; each takes at least `least` bytes. */
 static size_t get_count(struct in *r, size_t least)
 {
 	return (size_t)get_most(r, (uint64_t)(r->end - r->at) / least);
@@ -85,7 +85,7 @@ static void get_ops(struct in *r, struct ss_skeleton *s)
 		struct ss_skel_op o = { .name = get_bytes(r) };
 		o.program = get_bytes(r);
 		o.program_id = get_u(r);
-		o.cls = (enum ss_span_class)get_most(r, SS_SPAN_COLLECTIVE);
+		o.cls = (enum ss_span_class)get_most(r, SS_SPAN_INPUT);
 		o.kind = (enum ss_comm)get_most(r, SS_COMM_COUNT - 1);
 		o.groups = get_bytes(r);
 		o.bytes = get_u(r);
@@ -101,35 +101,61 @@ static bool take_varint(struct column *c, uint64_t *v)
 	return ss_pb_varint(&c->in.at, c->in.end, v) && (*v || ss_pb_varint(&c->in.at, c->in.end, &c->zeros));
 }
 
-static bool take_bits(struct column *c, uint64_t *v)
+static bool take_bits(struct column *c, unsigned behind, uint64_t *v)
 {
-	if (!ss_rice_take(&c->rice, &c->in, v))
+	if (!ss_lengths_take(c->lengths, behind, &c->in, v))
 		return false;
 	if (*v)
 		return true;
-	if (!ss_bits_gamma(&c->in, SS_SKEL_MOST_RUN_BITS, &c->zeros))
-		return false;
-	c->zeros--;
-	return true;
+	bool ok = ss_lengths_take(c->lengths, SS_LENGTH_OF_RUN, &c->in, &c->zeros) && c->zeros;
+	c->zeros -= ok;
+	return ok;
 }
 
-static int64_t get_value(struct unpacking *u, struct column *c)
+static int64_t signed_of(uint64_t v)
+{
+	return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+}
+
+static int64_t fail_value(struct unpacking *u, struct column *c)
+{
+	u->bad = true;
+	c->zeros = 0;
+	return 0;
+}
+
+static int64_t get_varint(struct unpacking *u, struct column *c)
 {
 	uint64_t v = 0;
-	if (!(c->written == SS_SKEL_BITS ? take_bits(c, &v) : take_varint(c, &v))) {
-		u->bad = true;
-		c->zeros = 0;
-		return 0;
-	}
-	return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+	return take_varint(c, &v) ? signed_of(v) : fail_value(u, c);
 }
 
 static inline int64_t get(struct unpacking *u, enum ss_skel_column column)
 {
 	struct column *c = &u->columns[column];
 	if (!c->zeros)
-		return get_value(u, c);
+		return get_varint(u, c);
 	c->zeros--;
+	return 0;
+}
+
+static int64_t get_bits(struct unpacking *u, struct column *c, uint8_t *length)
+{
+	uint64_t v = 0;
+	if (!take_bits(c, *length, &v))
+		return fail_value(u, c);
+	*length = (uint8_t)ss_length_of(v);
+	return signed_of(v);
+}
+
+/* Of columns of bits: `*length` is that of the operation's last value. */
+static inline int64_t get_behind(struct unpacking *u, enum ss_skel_column column, uint8_t *length)
+{
+	struct column *c = &u->columns[column];
+	if (!c->zeros)
+		return get_bits(u, c, length);
+	c->zeros--;
+	*length = 0;
 	return 0;
 }
 
@@ -160,9 +186,14 @@ static uint32_t get_launch(struct unpacking *u, enum ss_skel_column column, int6
 	return u->bad ? SS_NO_LAUNCH : (uint32_t)v;
 }
 
+static int64_t in_units(int64_t units, uint64_t unit)
+{
+	return ss_skel_held((int64_t)((uint64_t)units * unit));
+}
+
 static int64_t time_of(const struct unpacking *u, int64_t units)
 {
-	return ss_skel_held((int64_t)((uint64_t)units * u->unit));
+	return in_units(units, u->unit);
 }
 
 /* Nothing that is written ends before it begins; whoever divides by durations relies on it. */
@@ -198,8 +229,8 @@ static void get_item(struct unpacking *u, struct ss_skel_span *v, bool *is_comm)
 	*is_comm = (get(u, SS_COL_IS_COMM) != 0) != (u->s->ops.v[op].cls == SS_SPAN_COLLECTIVE);
 	seen.op = op;
 	seen.stream = get_index(u, SS_COL_STREAM, seen.stream, (uint64_t)UINT32_MAX + 1);
-	seen.gap = ss_skel_plus(seen.gap, get(u, SS_COL_GAP));
-	seen.dur = ss_skel_plus(seen.dur, get(u, SS_COL_DUR));
+	seen.gap = ss_skel_plus(seen.gap, get_behind(u, SS_COL_GAP, &m->ops[op].gap_bits));
+	seen.dur = ss_skel_plus(seen.dur, get_behind(u, SS_COL_DUR, &m->ops[op].dur_bits));
 	int64_t *busy = &m->stream_end[seen.stream % SS_SKEL_SLOTS];
 	int64_t begin = ss_skel_plus(*busy, seen.gap), end = ss_skel_plus(begin, seen.dur);
 	uint32_t launch = get_launch(u, SS_COL_LAUNCH, ss_skel_plus(m->launch, seen.launch));
@@ -247,8 +278,8 @@ static void get_async(struct unpacking *u, const struct ss_skel_device *d, struc
 	struct ss_skel_known *k = &u->model.ops[m->op];
 	uint32_t start = ss_skel_model_start(&u->model, m->op, (unsigned)hops), done = ss_skel_model_done(&u->model, m->op, start);
 	int64_t begin = start == SS_NONE ? 0 : d->spans.v[start].begin_ps, end = done == SS_NONE ? 0 : d->spans.v[done].end_ps;
-	m->begin_ps = ss_skel_held(ss_skel_plus(begin, time_of(u, get(u, SS_COL_ASYNC_BEGIN))));
-	m->end_ps = ss_skel_held(ss_skel_plus(end, time_of(u, get(u, SS_COL_ASYNC_END))));
+	m->begin_ps = ss_skel_held(ss_skel_plus(begin, time_of(u, get_behind(u, SS_COL_ASYNC_BEGIN, &k->begin_bits))));
+	m->end_ps = ss_skel_held(ss_skel_plus(end, time_of(u, get_behind(u, SS_COL_ASYNC_END, &k->end_bits))));
 	check_order(u, m->begin_ps, m->end_ps);
 	m->stream = k->async_stream = get_index(u, SS_COL_ASYNC_STREAM, k->async_stream, (uint64_t)UINT32_MAX + 1);
 	m->launch = get_launch(u, SS_COL_ASYNC_LAUNCH, start == SS_NONE ? 0 : d->spans.v[start].launch);
@@ -293,14 +324,16 @@ static void get_events(struct unpacking *u)
 	for (size_t i = 0; i < s->events.n && !u->bad; i++) {
 		uint32_t kind = get_index(u, SS_COL_EVENT, u->model.events[before].next, (uint64_t)UINT32_MAX + 1);
 		uint32_t at = kind % SS_COUNT(u->model.events), thread = kind >> 2;
+		struct ss_skel_known_event *k = &u->model.events[at];
 		int64_t *busy = &u->model.thread_end[thread % SS_SKEL_SLOTS];
 		u->model.events[before].next = kind;
-		u->model.events[at].gap = ss_skel_plus(u->model.events[at].gap, get(u, SS_COL_EVENT_GAP));
-		u->model.events[at].dur = ss_skel_plus(u->model.events[at].dur, get(u, SS_COL_EVENT_DUR));
-		int64_t begin = ss_skel_plus(*busy, u->model.events[at].gap);
-		*busy = ss_skel_plus(begin, u->model.events[at].dur);
-		s->events.v[i] = (struct ss_skel_host_event){ time_of(u, begin), time_of(u, *busy), thread,
-							      (enum ss_skel_host_class)((kind & 3) % 3) };
+		k->gap = ss_skel_plus(k->gap, get_behind(u, SS_COL_EVENT_GAP, &k->gap_bits));
+		k->dur = ss_skel_plus(k->dur, get_behind(u, SS_COL_EVENT_DUR, &k->dur_bits));
+		int64_t begin = ss_skel_plus(*busy, k->gap);
+		*busy = ss_skel_plus(begin, k->dur);
+		enum ss_skel_host_class cls = (enum ss_skel_host_class)((kind & 3) % 3);
+		int64_t begin_ps = in_units(begin, u->event_unit), end_ps = in_units(*busy, u->event_unit);
+		s->events.v[i] = (struct ss_skel_host_event){ begin_ps, end_ps, thread, cls };
 		check_order(u, s->events.v[i].begin_ps, s->events.v[i].end_ps);
 		before = at;
 	}
@@ -334,11 +367,12 @@ struct device_counts {
 	uint64_t v[4]; /* steps, spans, collectives, those of one event */
 };
 
-static void get_head(struct in *r, struct unpacking *u, struct device_counts **counts)
+/* What is of this host alone, behind its name and run. */
+static void get_own(struct in *r, struct unpacking *u, struct device_counts **counts, uint64_t *nevents)
 {
 	struct ss_skeleton *s = u->s;
-	s->hostname = get_bytes(r);
-	s->note = get_bytes(r);
+	s->hostname = get_str(r);
+	s->note = get_str(r);
 	uint64_t state = get_most(r, (uint64_t)SS_SKEL_UNREADABLE << 2 | 3);
 	s->state = (enum ss_skel_state)(state >> 2);
 	s->on_cpu = state >> 1 & 1;
@@ -347,8 +381,8 @@ static void get_head(struct in *r, struct unpacking *u, struct device_counts **c
 	s->world = get_u(r);
 	s->file_bytes = get_u(r);
 	u->unit = get_u(r);
-	r->bad |= !u->unit;
-	get_ops(r, s);
+	u->event_unit = get_u(r);
+	r->bad |= !u->unit || !u->event_unit;
 	size_t n = get_count(r, 6);
 	*counts = calloc(n + 1, sizeof(**counts));
 	r->no_memory |= !*counts || !ss_vec_reserve(&s->devices, n + 1);
@@ -359,15 +393,28 @@ static void get_head(struct in *r, struct unpacking *u, struct device_counts **c
 			(*counts)[i].v[k] = get_u(r);
 		s->devices.v[s->devices.n++] = d;
 	}
-	uint64_t nevents = get_u(r);
-	r->bad |= r->at != r->end;
-	if (r->bad || r->no_memory || !has_rows(u, SS_COL_EVENT, nevents))
-		return;
-	s->events.n = (size_t)nevents;
-	if (!ss_vec_reserve(&s->events, s->events.n + 1)) {
-		s->events.n = 0;
-		r->no_memory = true;
-	}
+	*nevents = get_u(r);
+}
+
+/* The operations, inflated. */
+static bool inflate_ops(struct unpacking *u, struct ss_str deflated, struct ss_err *err)
+{
+	struct ss_skeleton *s = u->s;
+	bool whole = true;
+	s->unpacked.hold = ss_arena_hold(&s->arena, deflated.n);
+	if (!s->unpacked.hold)
+		return ss_fail_mem(err);
+	if (!ss_gz_in_one(deflated, &s->unpacked, &whole, err))
+		return false;
+	if (s->unpacked.over)
+		return ss_hold_fail(SS_STR("the skeleton of a host"), err);
+	struct ss_str ops = ss_buf_get(&s->unpacked);
+	struct in r = { .at = (const uint8_t *)ops.p, .end = (const uint8_t *)ops.p + ops.n, .arena = &s->arena };
+	if (whole)
+		get_ops(&r, s);
+	u->bad |= !whole || r.bad || r.at != r.end;
+	u->no_memory |= r.no_memory;
+	return true;
 }
 
 /* Are all bytes used? */
@@ -386,32 +433,57 @@ static const enum ss_skel_written written[SS_COL_COUNT] = {
 #undef COLUMN
 };
 
-static bool read_all(struct unpacking *u, struct in *outer, struct ss_str head)
+static void get_columns(struct in *r, struct unpacking *u)
 {
-	struct device_counts *counts = NULL;
-	struct in r = { .at = (const uint8_t *)head.p, .end = (const uint8_t *)head.p + head.n, .arena = &u->s->arena };
 	for (size_t i = 0; i < SS_COL_COUNT; i++) {
-		struct ss_str bytes = get_bytes(outer);
-		const uint8_t *at = (const uint8_t *)bytes.p;
-		u->columns[i] = (struct column){ .in = { .at = at, .end = at + bytes.n }, .written = written[i] };
+		struct ss_str bytes = get_bytes(r);
+		struct column *c = &u->columns[i];
+		*c = (struct column){ .in = { .at = (const uint8_t *)bytes.p, .end = (const uint8_t *)bytes.p + bytes.n },
+				      .written = written[i] };
+		if (c->written == SS_SKEL_BITS && !(c->lengths = ss_lengths_new()))
+			u->no_memory = true;
 	}
-	u->bad |= outer->bad || outer->at != outer->end;
-	if (!u->bad)
-		get_head(&r, u, &counts);
-	u->bad |= r.bad;
-	u->no_memory |= r.no_memory;
-	if (!u->bad && !u->no_memory)
-		u->no_memory = !ss_skel_model_init(&u->model, u->s);
-	for (size_t i = 0; i < u->s->devices.n && !u->bad && !u->no_memory; i++)
-		if (!get_device(u, &u->s->devices.v[i], counts[i].v))
-			break;
-	if (!u->bad && !u->no_memory)
-		get_events(u);
-	free(counts);
-	return !u->bad && !u->no_memory && ends(u);
+	r->bad |= r->at != r->end;
 }
 
-/* Host and run stand before what is deflated. */
+static void get_rows(struct unpacking *u, const struct device_counts *counts, uint64_t nevents)
+{
+	struct ss_skeleton *s = u->s;
+	if (!has_rows(u, SS_COL_EVENT, nevents))
+		return;
+	s->events.n = (size_t)nevents;
+	if (!ss_vec_reserve(&s->events, s->events.n + 1)) {
+		s->events.n = 0;
+		u->no_memory = true;
+		return;
+	}
+	u->no_memory = !ss_skel_model_init(&u->model, s);
+	for (size_t i = 0; i < s->devices.n && !u->bad && !u->no_memory; i++)
+		if (!get_device(u, &s->devices.v[i], counts[i].v))
+			return;
+	if (!u->bad && !u->no_memory)
+		get_events(u);
+	u->bad |= !u->no_memory && !ends(u);
+}
+
+/* Behind host and run. False: the operations cannot be inflated; else u->bad and u->no_memory tell. */
+static bool read_all(struct unpacking *u, struct in *r, struct ss_err *err)
+{
+	struct device_counts *counts = NULL;
+	uint64_t nevents = 0;
+	get_own(r, u, &counts, &nevents);
+	struct ss_str deflated = get_bytes(r);
+	get_columns(r, u);
+	u->bad |= r->bad;
+	u->no_memory |= r->no_memory;
+	bool ok = u->bad || u->no_memory || inflate_ops(u, deflated, err);
+	if (ok && !u->bad && !u->no_memory)
+		get_rows(u, counts, nevents);
+	free(counts);
+	return ok;
+}
+
+/* Host and run stand first. */
 static bool open_bytes(struct in *r, struct ss_str packed, struct ss_arena *arena, struct ss_str *host, struct ss_str *run,
 		       struct ss_err *err)
 {
@@ -444,20 +516,15 @@ struct ss_str ss_skeleton_rest(struct ss_str packed)
 bool ss_skeleton_unpack(struct ss_skeleton *s, struct ss_str packed, struct ss_err *err)
 {
 	struct in r;
-	bool whole = true;
 	*s = (struct ss_skeleton){ .start_unix_ns = 0 };
 	struct unpacking u = { .s = s };
-	bool ok = open_bytes(&r, packed, &s->arena, &s->host, &s->run, err);
-	struct ss_str deflated = ok ? get_bytes(&r) : SS_STR("");
-	struct ss_buf *head = &s->unpacked;
-	head->hold = ok ? ss_arena_hold(&s->arena, deflated.n) : NULL;
-	ok = ok && (head->hold || ss_fail_mem(err)) && ss_gz_in_one(deflated, head, &whole, err);
-	if (ok && head->over)
-		ok = ss_hold_fail(SS_STR("the skeleton of a host"), err);
-	if (ok && !(whole && read_all(&u, &r, ss_buf_get(head))))
+	bool ok = open_bytes(&r, packed, &s->arena, &s->host, &s->run, err) && read_all(&u, &r, err);
+	if (ok && (u.bad || u.no_memory))
 		ok = u.no_memory ? ss_fail_mem(err) :
 		     s->host.n ? ss_fail(err, SS_EFORMAT, "the skeleton of host '" SS_FMT "' is damaged", SS_ARG(s->host)) :
 				 ss_fail(err, SS_EFORMAT, "the skeleton of a host is cut short or damaged");
+	for (size_t i = 0; i < SS_COL_COUNT; i++)
+		free(u.columns[i].lengths);
 	ss_vec_free(&u.single);
 	ss_skel_model_free(&u.model);
 	if (!ok)

@@ -73,6 +73,12 @@ static bool choose_hosts(struct judging *j)
 	return true;
 }
 
+/* Where step numbers repeat: is it the first of its round, or behind one that is left out? Then its window is not whole. */
+static bool follows_none(const struct judging *j, uint32_t device, int64_t step)
+{
+	return j->c->rounds.span && !row_of(j->x, device, step - j->c->step_stride);
+}
+
 /* Does each host have it whole, and not as the first of its recording? */
 static bool is_common(const struct judging *j, int64_t step)
 {
@@ -80,8 +86,8 @@ static bool is_common(const struct judging *j, int64_t step)
 		const struct ss_cluster_host *h = &j->c->hosts.v[j->s->hosts.v[i].host];
 		if (step <= h->first_step || step > h->last_step)
 			return false;
-		for (uint32_t d = 0; d < h->ndevices; d++)
-			if (j->c->devices.v[h->first_device + d].nsteps && !row_of(j->x, h->first_device + d, step))
+		for (uint32_t d = h->first_device; d < h->first_device + h->ndevices; d++)
+			if (j->c->devices.v[d].nsteps && (!row_of(j->x, d, step) || follows_none(j, d, step)))
 				return false;
 	}
 	return j->s->hosts.n > 0;
@@ -109,7 +115,7 @@ static bool choose_steps(struct judging *j)
 	return ok;
 }
 
-/* What the host itself needed: its slowest device. */
+/* The time that the host itself needed: that of its slowest device. */
 static int64_t own_of(const struct judging *j, uint32_t host, int64_t step, uint32_t *device, int64_t *length)
 {
 	const struct ss_cluster_host *h = &j->c->hosts.v[host];
@@ -155,7 +161,7 @@ static bool fill_excess(struct judging *j)
 	return true;
 }
 
-/* Of two hosts, the median is their mean: what one loses is the difference, twice the excess. */
+/* With two hosts, the median is their mean: the loss of one is the difference, which is twice the excess. */
 static double times_excess(const struct judging *j)
 {
 	return j->s->hosts.n == 2 ? 2 : 1;
@@ -191,7 +197,7 @@ static size_t place_of(const struct judging *j, uint32_t host)
 	return SIZE_MAX;
 }
 
-/* Who came last to collectives between hosts, where clocks and participants say so. */
+/* The hosts that came last to collectives between hosts, if clocks and participants show it. */
 static bool count_last(struct judging *j)
 {
 	struct ss_cluster *c = j->c;
@@ -504,7 +510,7 @@ static bool accuse(struct judging *j, size_t place, struct ss_err *err)
 	v->confidence_frac = fewer_than(h->culprit_steps, j->nslow, 1.0 / (double)j->s->hosts.n);
 	if (v->confidence_frac < SURE_FRAC || j->s->steps.n < LEAST_STEPS) {
 		v->kind = SS_STRAGGLER_INCONCLUSIVE;
-		v->why = "more steps would tell whether it is always the same host";
+		v->why = "record more steps to learn whether it is always the same host";
 	}
 	return ss_straggler_find_cause(j->c, j->x, j->s, h->host, &v->cause, err);
 }
@@ -624,13 +630,13 @@ static bool judge(struct judging *j, struct ss_err *err)
 	}
 	if (!(worst && worst->slow) && may_be_hidden(j)) {
 		v->kind = SS_STRAGGLER_INCONCLUSIVE;
-		v->why = "hosts without a whole recording may be those that the others wait for: their recordings would tell";
+		v->why = "the others may wait for hosts without a complete recording: record these hosts as well";
 	} else if (!(worst && worst->slow) && transfer_frac(j, false) > NETWORK_FRAC) {
 		v->kind = SS_STRAGGLER_NETWORK;
 		v->cause = SS_LATE_BY_TRANSFER;
 	} else if (worst) {
 		v->kind = SS_STRAGGLER_INCONCLUSIVE;
-		v->why = "steps were lost, but too few of them: more steps would tell";
+		v->why = "some steps took longer, but too few to judge: record more steps";
 		v->host = worst->slow ? j->c->hosts.v[worst->host].name : SS_STR("");
 		return !worst->slow || ss_straggler_find_cause(j->c, j->x, j->s, worst->host, &v->cause, err);
 	}
@@ -651,7 +657,7 @@ static bool find(struct judging *j, struct ss_err *err)
 {
 	struct ss_straggler_verdict *v = &j->s->verdict;
 	*v = (struct ss_straggler_verdict){ .host = SS_STR(""), .device = -1, .steps_frac = NAN, .lost_us_per_step = NAN,
-					    .confidence_frac = NAN, .noise_us = NAN, .step_us = NAN };
+					    .confidence_frac = NAN, .noise_us = NAN };
 	if (!choose_hosts(j) || !choose_steps(j) || !fill_excess(j))
 		return ss_fail_mem(err);
 	v->nhosts = (uint32_t)j->s->hosts.n;
@@ -671,12 +677,11 @@ static bool find(struct judging *j, struct ss_err *err)
 		v->kind = SS_STRAGGLER_INCONCLUSIVE;
 		v->why = any_stranger(j)      ? "the hosts run different programs: their steps cannot be compared"
 			 : !ss_cluster_any_device(j->c) ? NO_DEVICE
-			 : j->s->hosts.n < 2 ? "no host has a whole recording with steps"
+			 : j->s->hosts.n < 2 ? "no host has a complete recording with steps"
 					      : "no step is in the recordings of all hosts";
 		return true;
 	}
 	v->noise_us = j->s->excess.sigma_ps * 1e-6;
-	v->step_us = j->step_ps * 1e-6;
 	return judge(j, err);
 }
 

@@ -1,12 +1,12 @@
 /*
- * straggler.h - who holds up the others, how often, what it costs them, and why; or that nobody
+ * straggler.h - the host that holds up the others: how often, at what cost, and why; or that no host
  * does. The one rule of this, for every page and command.
  *
- * Judged by what each host itself needed for a step: all but exposed communication, which no clock
- * of another host can distort and which the collective does not equalise. Where the figures do not
- * suffice nobody is accused: the kind is inconclusive, and the candidate is named as one.
+ * * * * Judged by what each host itself needed for a step: all but exposed communication, which no
+ * clock of another host can distort and which the collective does not equalise. If the figures do not
+ * suffice, no host is blamed: the kind is inconclusive, and the host is named as a candidate.
  *
- * Part of the model.
+ * * * * Part of the model.
  */
 #ifndef SS_MODEL_CLUSTER_STRAGGLER_H
 #define SS_MODEL_CLUSTER_STRAGGLER_H
@@ -16,7 +16,7 @@
 #include "model/cluster/exposed.h"
 
 enum ss_straggler_kind {
-	SS_STRAGGLER_BALANCED,	   /* nobody holds up the others */
+	SS_STRAGGLER_BALANCED,	   /* no host holds up the others */
 	SS_STRAGGLER_ONE,	   /* one host does */
 	SS_STRAGGLER_UNEVEN,	   /* several have more work in each step */
 	SS_STRAGGLER_ROTATING,	   /* now this one, now that */
@@ -45,7 +45,7 @@ enum ss_straggler_pattern {
 };
 const char *ss_straggler_pattern_name(enum ss_straggler_pattern pattern);
 
-/* Figures that nobody has are NAN. */
+/* Missing figures are NAN. */
 struct ss_straggler_verdict {
 	enum ss_straggler_kind kind;
 	struct ss_str host;	/* "" for none; of an inconclusive verdict the candidate */
@@ -56,22 +56,21 @@ struct ss_straggler_verdict {
 	double lost_us_per_step; /* by which all steps were longer for it: a ceiling of the gain */
 	double confidence_frac;	/* that it is the same one by no chance */
 	double noise_us;	/* of a host's own time from step to step: 1 standard deviation */
-	double step_us;		/* median of the longest step */
 	uint32_t nsteps, nslow; /* steps that all hosts have; those that lost more than noise explains */
 	uint32_t nhosts;	/* that were compared */
 	uint32_t nabsent;	/* that have no whole recording: the others may be waiting for them */
 	const char *why;	/* of an inconclusive one: what would decide; else NULL */
 };
 
-/* Of one step that all hosts have. */
+/* Figures of one step that all hosts have. */
 struct ss_straggler_step {
 	int64_t step;
-	uint32_t host, device;	/* who needed longest, and its device in `devices` */
+	uint32_t host, device;	/* host with the longest own time, and its device in `devices` */
 	int64_t lost_ps, length_ps;
 	bool slow;
 };
 
-/* Of one host, over those steps. */
+/* Figures of one host over those steps. */
 struct ss_straggler_host {
 	uint32_t host;
 	double last_frac;	/* of the collectives with members on several hosts that it was part of, and the last is clear */

@@ -23,7 +23,7 @@ static bool has_step(const struct ss_cluster_host *h, int64_t step)
 	return can_tell(h) && step > h->first_step && step < h->last_step;
 }
 
-/* Of a collective that some are missing in: those of the smaller side are apart. */
+/* In a collective from which some are missing, the members of the smaller side are apart. */
 static void count_incomplete(const struct ss_cluster *c, const struct ss_collective *k, const uint32_t *mark, uint32_t number,
 			     struct met *met)
 {
@@ -75,8 +75,8 @@ bool ss_cluster_find_strangers(struct ss_cluster *c)
 	for (size_t h = 0; ok && h < c->hosts.n; h++) {
 		struct ss_cluster_host *host = &c->hosts.v[h];
 		/*
-		 * Where most hosts have collectives together, one that has none with them is none
-		 * of them.
+		 * If most hosts have collectives together, a host that has none with them is not one of
+		 * them.
 		 */
 		bool alone = !host->clock.aligned && 2 * tied > all;
 		host->stranger = can_tell(host) && (alone || met[h].apart > STRANGE_FRAC * ((double)met[h].all + complete));

@@ -72,7 +72,7 @@ static bool add_groups(struct uniting *u, const struct ss_skel_op *o, struct ss_
 }
 
 /*
- * What may be one collective has one key: a process group of PyTorch's, or an operation of a
+ * Events that may be one collective have one key: a process group of PyTorch's, or an operation of a
  * program.
  */
 static bool add_key(struct uniting *u, struct ss_cluster_op *op, const struct ss_skel_op *o)
@@ -126,6 +126,7 @@ static bool add_device(struct uniting *u, uint32_t part, uint32_t index, const s
 		return false;
 	for (size_t i = 0; i < d->steps.n; i++) {
 		struct ss_cluster_step s = { d->steps.v[i].num, d->steps.v[i].begin_ps, d->steps.v[i].end_ps };
+		c->steps_go_back |= i && s.num <= d->steps.v[i - 1].num;
 		if (!add_step_num(u, s.num, &unused) || !ss_vec_push(&c->steps, s))
 			return false;
 	}

@@ -22,13 +22,15 @@ const char *ss_scenario_name(enum ss_scenario scenario)
 	return names[scenario];
 }
 
-/* What a scenario changes. */
+/* The change of a scenario. */
 struct changes {
 	bool free, no_input;
-	double *scale;	    /* of durations, by node; NULL: all as recorded */
+	double *scale;	    /* of durations, by node of one range; NULL: all as recorded */
+	uint32_t first, n;  /* that range, which most_gap is about, too */
+	const bool *halved; /* by name: operations that last half as long; NULL: none */
 	int64_t *most_lag;  /* of gaps of one host, by the classes of the events around them; INT64_MAX: as recorded */
 	uint32_t part_host; /* whose gaps those are */
-	int64_t *most_gap;  /* of its devices' gaps before an operation, by node; INT64_MAX: as recorded */
+	int64_t *most_gap;  /* of its devices' gaps before an operation; INT64_MAX: as recorded */
 };
 
 /* A node in the replay. */
@@ -36,21 +38,39 @@ struct replayed {
 	int64_t begin_ps, end_ps;
 };
 
+/* An operation of a device, while those of one name and step are compared. */
+struct entry {
+	uint32_t name, step, device, node; /* step: the low bits of its number, which tell the steps of a run apart */
+};
+
+_Static_assert(sizeof(struct entry) <= sizeof(struct replayed), "they take the same room");
+
+/* The arrivals at a collective that are played back. */
+struct meeting {
+	int64_t last_ps;	/* of those that the replay has come to */
+	int64_t recorded_ps;	/* the last, as recorded */
+	uint32_t held, come;
+};
+
 struct ss_what_if {
 	struct ss_cluster *c;
+	struct meeting *meetings; /* by collective */
+	struct ss_played played;
 	struct ss_graph g;
-	struct replayed *at; /* by node */
-	int64_t first_step, last_step;
-	uint64_t nsteps;
-	double now_ps;
+	union {
+		struct replayed *at; /* by node */
+		struct entry *entries; /* between replays */
+	};
 };
 
 static int64_t duration(const struct changes *ch, const struct ss_node *n, uint32_t i)
 {
 	int64_t d = n->end_ps - n->begin_ps;
-	if (ch->no_input && n->kind == SS_NODE_EVENT && n->cls == SS_HOST_INPUT_EVENT)
+	if (ch->no_input && (n->kind == SS_NODE_INFEED || (n->kind == SS_NODE_EVENT && n->cls == SS_HOST_INPUT_EVENT)))
 		return 0;
-	return ch->scale ? (int64_t)((double)d * ch->scale[i]) : d;
+	if (ch->halved && n->name != SS_NODE_NO_NAME && ch->halved[n->name])
+		return d / 2;
+	return ch->scale && i - ch->first < ch->n ? (int64_t)((double)d * ch->scale[i - ch->first]) : d;
 }
 
 /*
@@ -72,8 +92,9 @@ static int64_t lag_of(const struct ss_what_if *w, const struct changes *ch, cons
 		int64_t most = ch->most_lag[ss_lag_class(p, n)];
 		lag = lag < most ? lag : most;
 	}
-	if (ch->most_gap && is_device_gap(w, n, p, e) && lag > ch->most_gap[n - w->g.nodes.v])
-		lag = ch->most_gap[n - w->g.nodes.v];
+	uint32_t at = (uint32_t)(n - w->g.nodes.v) - ch->first;
+	if (ch->most_gap && at < ch->n && is_device_gap(w, n, p, e) && lag > ch->most_gap[at])
+		lag = ch->most_gap[at];
 	return lag;
 }
 
@@ -125,12 +146,14 @@ static int64_t complete(const struct ss_what_if *w, const struct changes *ch, co
 		last = own > source ? own : source;
 		return last + (ch->free ? 0 : m->end_ps > meets ? m->end_ps - meets : 0);
 	}
-	for (uint32_t i = 0; i < k->n; i++) {
-		uint32_t a = w->g.arrival[c->order[k->first + i]];
-		if (a != UINT32_MAX && w->at[a].begin_ps > last)
-			last = w->at[a].begin_ps;
-	}
-	last = last == INT64_MIN ? w->at[n - w->g.nodes.v].begin_ps : last;
+	const struct meeting *meet = &w->meetings[m->collective];
+	last = meet->last_ps;
+	if (meet->come < meet->held && meet->recorded_ps > last)
+		last = meet->recorded_ps;
+	if (last == INT64_MIN)
+		last = w->at[n - w->g.nodes.v].begin_ps;
+	else if (k->last_ps > meet->recorded_ps) /* who is not played back comes as much later as it did */
+		last = ss_safe_sum(last, k->last_ps - meet->recorded_ps);
 	return last + (ch->free || k->done_ps < k->last_ps ? 0 : k->done_ps - k->last_ps);
 }
 
@@ -158,11 +181,22 @@ static int64_t end_of_wait(const struct ss_what_if *w, const struct ss_node *n, 
 	return at > begin_ps ? at : begin_ps;
 }
 
+/* A node begins, which may be somebody's arrival at a collective. */
+static void begin_node(struct ss_what_if *w, const struct changes *ch, uint32_t i)
+{
+	const struct ss_node *n = &w->g.nodes.v[i];
+	w->at[i].begin_ps = begin_of(w, ch, n);
+	if (ss_node_is_host(n) || n->member == UINT32_MAX || w->g.arrival[n->member] != i)
+		return;
+	struct meeting *meet = &w->meetings[w->c->members.v[n->member].collective];
+	meet->come++;
+	meet->last_ps = w->at[i].begin_ps > meet->last_ps ? w->at[i].begin_ps : meet->last_ps;
+}
+
 static void replay_node(struct ss_what_if *w, const struct changes *ch, uint32_t i)
 {
 	const struct ss_node *n = &w->g.nodes.v[i];
 	struct replayed *r = &w->at[i];
-	r->begin_ps = begin_of(w, ch, n);
 	int64_t end = r->begin_ps + duration(ch, n, i), done;
 	bool waited;
 	switch ((enum ss_node_kind)n->kind) {
@@ -185,17 +219,17 @@ static void replay_node(struct ss_what_if *w, const struct changes *ch, uint32_t
 }
 
 /* The last end of a step in the replay; INT64_MIN: no device has it. */
-static int64_t step_end(const struct ss_what_if *w, int64_t step, bool recorded)
+static int64_t step_end(const struct ss_what_if *w, int64_t step)
 {
 	int64_t last = INT64_MIN;
 	for (size_t d = 0; d < w->c->devices.n; d++)
-		for (uint32_t i = 0; i < w->c->devices.v[d].nsteps; i++) {
+		for (uint32_t i = 0; w->played.hosts[w->c->devices.v[d].host] && i < w->c->devices.v[d].nsteps; i++) {
 			uint32_t at = w->c->devices.v[d].first_step + i;
 			const struct ss_cluster_step *s = &w->c->steps.v[at];
 			if (s->num != step)
 				continue;
 			int64_t end = s->end_ps;
-			if (!recorded && w->g.last_of_step[at] != UINT32_MAX) {
+			if (w->g.last_of_step[at] != UINT32_MAX) {
 				uint32_t last_node = w->g.last_of_step[at];
 				end = ss_safe_sum(end, w->at[last_node].end_ps - w->g.nodes.v[last_node].end_ps);
 			}
@@ -209,78 +243,77 @@ static double replay(struct ss_what_if *w, const struct changes *ch)
 	const struct ss_graph *g = &w->g;
 	for (size_t i = 0; i < g->nodes.n; i++)
 		w->at[i] = (struct replayed){ g->nodes.v[i].begin_ps, g->nodes.v[i].end_ps };
+	for (size_t i = 0; i < w->c->collectives.n; i++) {
+		w->meetings[i].last_ps = INT64_MIN;
+		w->meetings[i].come = 0;
+	}
 	/*
 	 * Arrivals at a collective begin before its end: members are opened in one place of the
 	 * order and closed in another.
 	 */
 	for (size_t i = 0; i < g->norder; i++) {
 		uint32_t k = g->order[i] & ~SS_ORDER_BEGIN;
-		if (g->order[i] & SS_ORDER_BEGIN)
-			w->at[k].begin_ps = begin_of(w, ch, &g->nodes.v[k]);
-		else
+		if ((g->order[i] & SS_ORDER_BEGIN) || !ss_node_ends_late(&g->nodes.v[k]))
+			begin_node(w, ch, k);
+		if (!(g->order[i] & SS_ORDER_BEGIN))
 			replay_node(w, ch, k);
 	}
-	return ((double)step_end(w, w->last_step, false) - (double)step_end(w, w->first_step, false)) / (double)(w->nsteps - 1);
+	return ((double)step_end(w, w->played.last_step) - (double)step_end(w, w->played.first_step)) /
+	       (double)(w->played.nsteps - 1);
 }
 
 /* ---- a host as the median ---- */
 
-struct entry {
-	uint32_t name, step, device, node;
-};
-
-static int by_what(const void *a, const void *b)
+static bool is_before(const struct entry *x, const struct entry *y)
 {
-	const struct entry *x = a, *y = b;
 	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
+		return x->name < y->name;
 	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
+		return x->step < y->step;
+	return x->device != y->device ? x->device < y->device : x->node < y->node;
 }
 
-/* `others` has a place for each device. */
-typedef void group_fn(const struct ss_what_if *w, const struct entry *v, size_t n, uint32_t host, double *others, void *out);
+/* In place: there are as many as nodes. */
+#define SORT_ITEM struct entry
+#define SORT_LESS(ctx, a, b) ((void)(ctx), is_before((a), (b)))
+#include "base/introsort_of.h"
 
-/* What devices do, or only what they compute, by name and step. */
-static bool each_group(const struct ss_what_if *w, bool computes, group_fn *group, uint32_t host, void *out)
+/* `others` has a place for each device. */
+typedef void group_fn(const struct ss_what_if *w, const struct entry *v, size_t n, double *others, struct changes *ch);
+
+/* Work of devices, or only their compute, by name and step. */
+static bool each_group(struct ss_what_if *w, bool computes, group_fn *group, struct changes *ch)
 {
-	struct entry *v = calloc(w->g.nodes.n + 1, sizeof(*v));
+	struct entry *v = w->entries;
 	double *others = calloc(w->c->devices.n + 1, sizeof(*others));
-	bool ok = v && others;
 	size_t n = 0;
-	for (uint32_t i = 0; ok && i < w->g.nodes.n; i++) {
+	for (uint32_t i = 0; others && i < w->g.nodes.n; i++) {
 		const struct ss_node *nd = &w->g.nodes.v[i];
 		if (computes ? nd->kind == SS_NODE_COMPUTE : !ss_node_is_host(nd))
-			v[n++] = (struct entry){ nd->name, ss_node_step(w->c, nd), nd->where, i };
+			v[n++] = (struct entry){ nd->name, (uint32_t)(uint64_t)ss_node_step(w->c, nd), nd->where, i };
 	}
-	if (ok && n)
-		qsort(v, n, sizeof(*v), by_what);
-	for (size_t i = 0, to; ok && i < n; i = to) {
+	sort_items(v, n, NULL);
+	for (size_t i = 0, to; i < n; i = to) {
 		for (to = i + 1; to < n && v[to].name == v[i].name && v[to].step == v[i].step;)
 			to++;
-		group(w, &v[i], to - i, host, others, out);
+		group(w, &v[i], to - i, others, ch);
 	}
-	free(v);
 	free(others);
-	return ok;
+	return others;
 }
 
 /*
  * Operations of one name and step: each device's mean, the median of those of other hosts, and the
  * host's scaled down to it. Of two hosts a median of both would be half way.
  */
-static void scale_group(const struct ss_what_if *w, const struct entry *v, size_t n, uint32_t host, double *means, void *to_scale)
+static void scale_group(const struct ss_what_if *w, const struct entry *v, size_t n, double *means, struct changes *ch)
 {
-	double *scale = to_scale;
 	size_t nd = 0;
 	for (size_t i = 0, to; i < n; i = to) {
 		double sum = 0;
 		for (to = i; to < n && v[to].device == v[i].device; to++)
 			sum += (double)(w->g.nodes.v[v[to].node].end_ps - w->g.nodes.v[v[to].node].begin_ps);
-		if (w->c->devices.v[v[i].device].host != host)
+		if (w->c->devices.v[v[i].device].host != ch->part_host)
 			means[nd++] = sum / (double)(to - i);
 	}
 	if (!nd)
@@ -292,8 +325,8 @@ static void scale_group(const struct ss_what_if *w, const struct entry *v, size_
 			sum += (double)(w->g.nodes.v[v[to].node].end_ps - w->g.nodes.v[v[to].node].begin_ps);
 		double own = sum / (double)(to - i);
 		for (size_t k = i; k < to && own > middle; k++)
-			if (w->c->devices.v[v[k].device].host == host)
-				scale[v[k].node] = middle / own;
+			if (w->c->devices.v[v[k].device].host == ch->part_host)
+				ch->scale[v[k].node - ch->first] = middle / own;
 	}
 }
 
@@ -311,9 +344,8 @@ static double gap_before(const struct ss_what_if *w, uint32_t node)
 }
 
 /* Of the operations of one name and step: the host's gaps before them are the median of the others' at most. */
-static void cap_group(const struct ss_what_if *w, const struct entry *v, size_t n, uint32_t host, double *others, void *to_most)
+static void cap_group(const struct ss_what_if *w, const struct entry *v, size_t n, double *others, struct changes *ch)
 {
-	int64_t *most = to_most;
 	size_t no = 0;
 	for (size_t i = 0, to; i < n; i = to) {
 		double sum = 0;
@@ -323,22 +355,26 @@ static void cap_group(const struct ss_what_if *w, const struct entry *v, size_t 
 			sum += isnan(gap) ? 0 : gap;
 			gaps += isnan(gap) ? 0 : 1;
 		}
-		if (gaps && w->c->devices.v[v[i].device].host != host)
+		if (gaps && w->c->devices.v[v[i].device].host != ch->part_host)
 			others[no++] = sum / (double)gaps;
 	}
 	if (!no)
 		return;
 	double middle = ss_median(others, no);
 	for (size_t i = 0; i < n; i++)
-		if (w->c->devices.v[v[i].device].host == host)
-			most[v[i].node] = middle > 0 ? (int64_t)middle : 0;
+		if (w->c->devices.v[v[i].device].host == ch->part_host)
+			ch->most_gap[v[i].node - ch->first] = middle > 0 ? (int64_t)middle : 0;
 }
 
-static bool cap_gaps(const struct ss_what_if *w, uint32_t host, int64_t *most)
+/* Nodes from the first of a host to its last. */
+static void find_range(const struct ss_what_if *w, struct changes *ch)
 {
-	for (size_t i = 0; i < w->g.nodes.n; i++)
-		most[i] = INT64_MAX;
-	return each_group(w, false, cap_group, host, most);
+	for (uint32_t i = 0; i < w->g.nodes.n; i++) {
+		if (ss_node_host(w->c, &w->g.nodes.v[i]) != ch->part_host)
+			continue;
+		ch->first = ch->n ? ch->first : i;
+		ch->n = i + 1 - ch->first;
+	}
 }
 
 /* Sums over a host's events of a class, and over its gaps. */
@@ -383,36 +419,47 @@ static double median_host(const struct ss_what_if *w, const struct usual *of_hos
 	return ss_median(scratch, n);
 }
 
+/* The host's events last as long as the median of the others' means at most. */
+static void cap_events(const struct ss_what_if *w, const struct usual *of_host, double *scratch, struct changes *ch)
+{
+	for (unsigned cls = SS_HOST_INPUT_EVENT; cls <= SS_HOST_LAUNCH_EVENT; cls++) {
+		double middle = median_host(w, of_host, ch->part_host, cls, false, scratch);
+		for (uint32_t i = 0; i < ch->n; i++) {
+			const struct ss_node *n = &w->g.nodes.v[ch->first + i];
+			double d = (double)(n->end_ps - n->begin_ps);
+			if (n->kind == SS_NODE_EVENT && n->where == ch->part_host && n->cls == cls && d > middle)
+				ch->scale[i] = middle / d;
+		}
+	}
+}
+
 static bool replay_as_median(struct ss_what_if *w, uint32_t host, double *ps)
 {
-	double *scale = calloc(w->g.nodes.n + 1, sizeof(*scale)), *scratch = calloc(w->c->hosts.n + 1, sizeof(*scratch));
 	int64_t lags[SS_LAG_CLASSES];
-	int64_t *gaps = malloc((w->g.nodes.n + 1) * sizeof(*gaps));
-	struct changes ch = { .scale = scale, .most_lag = lags, .part_host = host, .most_gap = gaps };
+	struct changes ch = { .most_lag = lags, .part_host = host };
+	find_range(w, &ch);
+	ch.scale = calloc((size_t)ch.n + 1, sizeof(*ch.scale));
+	ch.most_gap = malloc(((size_t)ch.n + 1) * sizeof(*ch.most_gap));
+	double *scratch = calloc(w->c->hosts.n + 1, sizeof(*scratch));
 	struct usual *of_host = calloc(w->c->hosts.n + 1, sizeof(*of_host));
-	bool ok = scale && scratch && of_host && gaps;
-	for (size_t i = 0; ok && i < w->g.nodes.n; i++)
-		scale[i] = 1;
+	bool ok = ch.scale && ch.most_gap && scratch && of_host;
+	for (uint32_t i = 0; ok && i < ch.n; i++) {
+		ch.scale[i] = 1;
+		ch.most_gap[i] = INT64_MAX;
+	}
 	if (ok)
 		sum_hosts(w, of_host);
-	ok = ok && each_group(w, true, scale_group, host, scale) && cap_gaps(w, host, gaps);
+	ok = ok && each_group(w, true, scale_group, &ch) && each_group(w, false, cap_group, &ch);
 	for (unsigned cls = 0; ok && cls < SS_LAG_CLASSES; cls++) {
 		double m = median_host(w, of_host, host, cls, true, scratch);
 		lags[cls] = isnan(m) || m < 0 ? INT64_MAX : (int64_t)m;
 	}
-	for (unsigned cls = SS_HOST_INPUT_EVENT; ok && cls <= SS_HOST_LAUNCH_EVENT; cls++) {
-		double middle = median_host(w, of_host, host, cls, false, scratch);
-		for (size_t i = 0; i < w->g.nodes.n; i++) {
-			const struct ss_node *n = &w->g.nodes.v[i];
-			double d = (double)(n->end_ps - n->begin_ps);
-			if (n->kind == SS_NODE_EVENT && n->where == host && n->cls == cls && d > middle)
-				scale[i] = middle / d;
-		}
-	}
-	if (ok)
+	if (ok) {
+		cap_events(w, of_host, scratch, &ch);
 		*ps = replay(w, &ch);
-	free(gaps);
-	free(scale);
+	}
+	free(ch.most_gap);
+	free(ch.scale);
 	free(scratch);
 	free(of_host);
 	return ok;
@@ -436,16 +483,14 @@ bool ss_what_if_has_op(const struct ss_what_if *w, struct ss_str op)
 
 static bool replay_faster(struct ss_what_if *w, struct ss_str op, double *ps)
 {
-	double *scale = calloc(w->g.nodes.n + 1, sizeof(*scale));
-	struct changes ch = { .scale = scale };
-	for (size_t i = 0; scale && i < w->g.nodes.n; i++) {
-		const struct ss_node *n = &w->g.nodes.v[i];
-		scale[i] = n->name != SS_NODE_NO_NAME && is_op(w->g.names.keys[n->name], op) ? 0.5 : 1;
-	}
-	if (scale)
+	bool *halved = calloc((size_t)w->g.names.n + 1, sizeof(*halved));
+	struct changes ch = { .halved = halved };
+	for (size_t i = 0; halved && i < w->g.names.n; i++)
+		halved[i] = is_op(w->g.names.keys[i], op);
+	if (halved)
 		*ps = replay(w, &ch);
-	free(scale);
-	return scale;
+	free(halved);
+	return halved;
 }
 
 bool ss_what_if_step_us(struct ss_what_if *w, enum ss_scenario scenario, struct ss_str op, uint32_t host, double *us)
@@ -453,7 +498,7 @@ bool ss_what_if_step_us(struct ss_what_if *w, enum ss_scenario scenario, struct 
 	struct changes ch = { .free = scenario == SS_FREE_COMMUNICATION, .no_input = scenario == SS_PERFECT_INPUT };
 	double ps = NAN;
 	bool ok = true;
-	if (w->nsteps > 1) {
+	if (w->played.nsteps > 1) {
 		if (scenario == SS_OP_TWICE_AS_FAST)
 			ok = replay_faster(w, op, &ps);
 		else if (scenario == SS_HOST_AS_MEDIAN)
@@ -467,43 +512,32 @@ bool ss_what_if_step_us(struct ss_what_if *w, enum ss_scenario scenario, struct 
 
 double ss_what_if_now_us(const struct ss_what_if *w)
 {
-	return w->now_ps * 1e-6;
+	return w->played.now_ps * 1e-6;
 }
 
-/* Steps that all devices with steps have. */
-static bool choose_steps(struct ss_what_if *w)
+static bool find_meetings(struct ss_what_if *w)
 {
-	struct ss_cluster *c = w->c;
-	uint32_t devices = 0;
-	struct ss_u64map seen = { 0 };
-	bool ok = true;
-	w->nsteps = 0;
-	w->first_step = INT64_MAX;
-	w->last_step = INT64_MIN;
-	for (size_t d = 0; ok && d < c->devices.n; d++) {
-		devices += c->devices.v[d].nsteps > 0;
-		for (uint32_t i = 0; ok && i < c->devices.v[d].nsteps; i++) {
-			uint64_t num = (uint64_t)c->steps.v[c->devices.v[d].first_step + i].num;
-			uint32_t n = ss_u64map_get(&seen, num);
-			ok = ss_u64map_put(&seen, num, (n == SS_NONE ? 0 : n) + 1);
-		}
-	}
-	for (size_t i = 0; ok && i < c->step_nums.n; i++) {
-		int64_t num = c->step_nums.v[i];
-		if (ss_u64map_get(&seen, (uint64_t)num) != devices)
+	const struct ss_cluster *c = w->c;
+	w->meetings = calloc(c->collectives.n + 1, sizeof(*w->meetings));
+	for (size_t i = 0; w->meetings && i < c->collectives.n; i++)
+		w->meetings[i].recorded_ps = INT64_MIN;
+	for (size_t i = 0; w->meetings && i < c->members.n; i++) {
+		const struct ss_member *m = &c->members.v[i];
+		if (m->collective == UINT32_MAX || w->g.arrival[i] == UINT32_MAX)
 			continue;
-		w->nsteps++;
-		w->first_step = num < w->first_step ? num : w->first_step;
-		w->last_step = num > w->last_step ? num : w->last_step;
+		struct meeting *meet = &w->meetings[m->collective];
+		meet->held++;
+		meet->recorded_ps = m->arrive_ps > meet->recorded_ps ? m->arrive_ps : meet->recorded_ps;
 	}
-	ss_u64map_free(&seen);
-	w->now_ps = NAN;
-	if (ok && w->nsteps > 1)
-		w->now_ps = (double)(step_end(w, w->last_step, true) - step_end(w, w->first_step, true)) / (double)(w->nsteps - 1);
-	return ok;
+	return w->meetings;
 }
 
-struct ss_what_if *ss_what_if_of(struct ss_cluster *c, struct ss_err *err)
+const struct ss_played *ss_what_if_played(const struct ss_what_if *w)
+{
+	return &w->played;
+}
+
+struct ss_what_if *ss_what_if_of(struct ss_cluster *c, uint64_t most, uint32_t host, struct ss_err *err)
 {
 	struct ss_what_if *w = calloc(1, sizeof(*w));
 	if (!w) {
@@ -511,8 +545,8 @@ struct ss_what_if *ss_what_if_of(struct ss_cluster *c, struct ss_err *err)
 		return NULL;
 	}
 	w->c = c;
-	if (ss_graph_build(&w->g, c, err) &&
-	    (((w->at = malloc((w->g.nodes.n + 1) * sizeof(*w->at))) && choose_steps(w)) || ss_fail_mem(err)))
+	if (ss_played_choose(&w->played, c, most, host, err) && ss_graph_build(&w->g, c, &w->played, err) &&
+	    ((find_meetings(w) && (w->at = malloc((w->g.nodes.n + 1) * sizeof(*w->at)))) || ss_fail_mem(err)))
 		return w;
 	ss_what_if_free(w);
 	return NULL;
@@ -522,7 +556,9 @@ void ss_what_if_free(struct ss_what_if *w)
 {
 	if (!w)
 		return;
+	ss_played_free(&w->played);
 	ss_graph_free(&w->g);
+	free(w->meetings);
 	free(w->at);
 	free(w);
 }

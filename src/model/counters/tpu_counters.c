@@ -112,7 +112,7 @@ const struct ss_plane *ss_host_counted(struct ss_host *h, struct ss_err *err)
 	return ss_host_read_partially(h, SS_HOST_COUNTED, &what, err);
 }
 
-/* Where in its block is the register `id`, if it belongs to one of the units `u`? */
+/* The position of register `id` in its block, if it belongs to one of the units `u`. */
 static bool offset_in(const struct unit *u, uint64_t id, uint64_t *offset)
 {
 	if (id < u->base)

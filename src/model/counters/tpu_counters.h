@@ -1,10 +1,9 @@
 /*
- * tpu_counters.h - what is known about the hardware counters of TPUs: ids, sets, and utilisation
- * derived from them.
+ * tpu_counters.h - the known hardware counters of TPUs: ids, sets, and utilization derived from them.
  *
- * A profile with counters has, on a TPU's plane, one line per sample and one event per counter. The
- * id of a counter is the address of its register (tpu_counters.def). Chips other than those listed
- * have counters too, but nothing is known about them here.
+ * * A profile with counters has, on a TPU's plane, one line per sample and one event per counter. The
+ * id of a counter is the address of its register (tpu_counters.def). Chips other than those listed have
+ * counters too, but nothing is known about them here.
  */
 #ifndef SS_MODEL_COUNTERS_TPU_COUNTERS_H
 #define SS_MODEL_COUNTERS_TPU_COUNTERS_H
@@ -16,8 +15,8 @@ enum ss_tpu_chip { SS_TPU_OTHER, SS_TPU_V6E, SS_TPU_V7X };
 /* By the plane stat device_type_string: exactly "TPU v6 Lite" or "TPU v7x". */
 enum ss_tpu_chip ss_tpu_chip_of(struct ss_str device_type);
 /*
- * What a plane says about its device; false without that stat. The number may be an int64 or a
- * uint64; of several the last counts.
+ * The plane's description of its device; false without that stat. The number may be an int64 or a
+ * uint64; if there are several, the last one counts.
  */
 bool ss_plane_int_stat(const struct ss_plane *p, enum ss_stat stat, int64_t *value);
 struct ss_str ss_plane_str_stat(const struct ss_plane *p, enum ss_stat stat); /* "" without it */
@@ -39,7 +38,7 @@ uint64_t ss_counter_value(const struct ss_xstat *s);
 
 /* Set tokens of a counter, separated by spaces; "" if it is not known. */
 struct ss_str ss_tpu_counter_set(enum ss_tpu_chip chip, uint64_t id);
-/* What a counter counts, in our words; "" if it is not known. */
+/* A description of the counted event; "" if it is not known. */
 struct ss_str ss_tpu_counter_doc(enum ss_tpu_chip chip, uint64_t id);
 
 /* "v6e", "v7x", as XProf's clients name chips. */

@@ -56,7 +56,7 @@ static struct ss_str instruction(struct ss_str name)
 	return name;
 }
 
-/* Where ".12" at its end begins; its length where it has none. */
+/* The position of ".12" at the end of the name; its length if there is none. */
 static size_t number_at(struct ss_str s)
 {
 	size_t i = s.n;

@@ -91,7 +91,7 @@ struct chip {
 	bool any;
 };
 
-/* What running an event of some metadata says about the core. */
+/* The state of the core while an event of a given metadata runs. */
 enum activity { UNKNOWN, WAITING, WORKING, PERHAPS };
 
 static enum activity activity_of(const struct ss_xplane *x, uint32_t meta)
@@ -354,23 +354,18 @@ static void *build_host(void *owner, struct ss_err *err)
 	return NULL;
 }
 
+static const struct ss_host_fact of_host = { SS_HOST_DUTY, build_host, free };
+
 const struct ss_duty *ss_host_duty(struct ss_host *h, struct ss_err *err)
 {
-	return ss_part_get(&h->parts[SS_HOST_DUTY], build_host, free, h, err);
+	return ss_host_fact_get(h, &of_host, err);
 }
 
-static bool read_host(struct ss_host *h, struct ss_err *err)
+static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact, struct ss_err *err)
 {
-	return ss_host_duty(h, err) != NULL;
-}
-
-static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
-{
-	const struct ss_duty *one = ss_host_duty(h, err);
+	const struct ss_duty *one = fact;
 	struct ss_duty *all = data;
-	(void)i;
-	if (!one)
-		return false;
+	(void)i, (void)h, (void)err;
 	all->busy_ps += one->busy_ps;
 	all->idle_ps += one->idle_ps;
 	all->busy_high_confidence_ps += one->busy_high_confidence_ps;
@@ -381,7 +376,7 @@ static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *er
 const struct ss_fold ss_fold_duty = {
 	.part = SS_MODEL_DUTY,
 	.size = sizeof(struct ss_duty),
-	.read = read_host,
+	.of = &of_host,
 	.take = take_host,
 	.release = free,
 };

@@ -11,9 +11,9 @@ struct ss_duty {
 		idle_high_confidence_ps; /* counting custom-calls as work only where they state a cost */
 };
 
-/* Of one host. */
+/* The duty cycle of one host. */
 const struct ss_duty *ss_host_duty(struct ss_host *h, struct ss_err *err);
-/* Of all hosts together. */
+/* The duty cycle of all hosts together. */
 const struct ss_duty *ss_model_duty(struct ss_model *m, struct ss_err *err);
 
 #endif

@@ -116,9 +116,11 @@ static void nothing(void *data)
 	(void)data;
 }
 
+static const struct ss_host_fact trains_of_host = { SS_HOST_TRAINS, find_training, nothing };
+
 bool ss_host_trains(struct ss_host *h, bool *out, struct ss_err *err)
 {
-	const bool *trains = ss_part_get(&h->parts[SS_HOST_TRAINS], find_training, nothing, h, err);
+	const bool *trains = ss_host_fact_get(h, &trains_of_host, err);
 	*out = trains && *trains;
 	return trains;
 }
@@ -152,7 +154,7 @@ static bool has_lines(const struct ss_host *h)
 	return false;
 }
 
-/* What one host adds to the devices. */
+/* Add the devices of one host. */
 static bool add_devices(struct env_data *d, const struct ss_host *h)
 {
 	struct ss_env *env = &d->env;
@@ -221,19 +223,11 @@ static bool add_texts(struct ss_str **to, size_t *n, const struct ss_str *from, 
 	return ok;
 }
 
-static bool read_host(struct ss_host *h, struct ss_err *err)
-{
-	bool trains;
-	return ss_host_trains(h, &trains, err);
-}
-
-static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact, struct ss_err *err)
 {
 	struct env_data *d = data;
-	bool trains;
-	if (!ss_host_trains(h, &trains, err))
-		return false;
-	d->env.is_training |= trains;
+	const bool *trains = fact;
+	d->env.is_training |= *trains;
 	add_counters(h, &d->mxu, &d->hbm);
 	/*
 	 * A file that is no profile is of no host that took part; one that holds nothing is, as in
@@ -278,7 +272,7 @@ static void release(void *data)
 const struct ss_fold ss_fold_env = {
 	.part = SS_MODEL_ENV,
 	SS_FOLD_DATA(struct env_data),
-	.read = read_host,
+	.of = &trains_of_host,
 	.take = take_host,
 	.end = end,
 	.release = release,

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* What an event's name says: channel and kind; no channel: nothing of ours. */
+/* Channel and kind from an event's name; without a channel the event is not a transfer. */
 struct known {
 	bool is_transfer;
 	int64_t channel;
@@ -192,9 +192,11 @@ static void *build_host(void *owner, struct ss_err *err)
 	return NULL;
 }
 
+static const struct ss_host_fact of_host = { SS_HOST_SENT, build_host, release_host };
+
 const struct ss_host_transfers *ss_host_transfers(struct ss_host *h, struct ss_err *err)
 {
-	return ss_part_get(&h->parts[SS_HOST_SENT], build_host, release_host, h, err);
+	return ss_host_fact_get(h, &of_host, err);
 }
 
 /* ---- of all hosts ---- */
@@ -205,17 +207,11 @@ struct all {
 	struct ss_intern intern;
 };
 
-static bool read_host(struct ss_host *h, struct ss_err *err)
-{
-	return ss_host_transfers(h, err) != NULL;
-}
-
-static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact, struct ss_err *err)
 {
 	struct all *all = data;
-	const struct ss_host_transfers *t = ss_host_transfers(h, err);
-	if (!t)
-		return false;
+	const struct ss_host_transfers *t = fact;
+	(void)h;
 	if (!ss_grow((void **)&all->out.cores, &all->cap, all->out.n + t->n, sizeof(*all->out.cores)))
 		return ss_fail_mem(err);
 	for (size_t k = 0; k < t->n; k++) {
@@ -257,7 +253,7 @@ static void release_all(void *data)
 const struct ss_fold ss_fold_transfers = {
 	.part = SS_MODEL_TRANSFERS,
 	SS_FOLD_DATA(struct all),
-	.read = read_host,
+	.of = &of_host,
 	.take = take_host,
 	.end = end_all,
 	.release = release_all,

@@ -22,7 +22,7 @@ struct ss_transfer {
 	struct ss_str expression;
 };
 
-/* Of one core, numbered as in steps.h: in a model with the host's part, of one host without. */
+/* The transfers of one core. Core ids are those of steps.h: in a model they include the host, in one host they do not. */
 struct ss_core_transfers {
 	uint32_t core_id;
 	struct ss_transfer *v;
@@ -34,7 +34,7 @@ struct ss_all_transfers {
 	size_t n;
 };
 
-/* Of the TensorCores of one host (SS_HOST_SENT), in the order of their planes. */
+/* The transfers of the TensorCores of one host (SS_HOST_SENT), in the order of their planes. */
 struct ss_host_transfers {
 	struct ss_core_transfers *cores;
 	size_t n;
@@ -42,11 +42,11 @@ struct ss_host_transfers {
 };
 
 const struct ss_host_transfers *ss_host_transfers(struct ss_host *h, struct ss_err *err);
-/* Of all TensorCores (SS_MODEL_TRANSFERS). */
+/* The transfers of all TensorCores (SS_MODEL_TRANSFERS). */
 const struct ss_all_transfers *ss_model_transfers(struct ss_model *m, struct ss_err *err);
 
 /*
- * Where device number `target` receives from, as the operation's text says:
+ * The source from which device number `target` receives, by the operation's text:
  * "source_target_pairs={{0,1},{1,0}}". SS_SOURCE_NONE: it lists pairs, but none for this target.
  */
 enum ss_transfer_source { SS_SOURCE_UNSAID, SS_SOURCE_NONE, SS_SOURCE_SAID };

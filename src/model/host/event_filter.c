@@ -36,8 +36,8 @@ struct reader {
 
 static bool wrong(struct reader *r, const char *what)
 {
-	return ss_fail(r->err, SS_EINVAL, "filter '" SS_FMT "': %s at byte %zu",
-		       SS_ARG(ss_str_sub(r->s, 0, 200)), what, r->at);
+	return ss_fail(r->err, SS_EINVAL, "filter '" SS_FMT "%s': %s at byte %zu", SS_ARG(ss_str_sub(r->s, 0, 60)),
+		       r->s.n > 60 ? "..." : "", what, r->at);
 }
 
 static bool add(struct reader *r, struct ss_event_filter_step step)
@@ -224,7 +224,7 @@ static bool add_condition(struct reader *r, struct ss_str name, enum compare com
 		return wrong(r, step.kind == NUMBER ? "a number compared as a text"
 						    : "a text compared as a number");
 	if (step.kind == NUMBER && !read_number(value, f->unit_ps, &step.number))
-		return wrong(r, "a value that is not a number");
+		return wrong(r, "a value that is not a number; its unit may be ps, ns, us, ms or s");
 	if ((compare == MATCHES || compare == MATCHES_NOT) &&
 	    !(step.regex = ss_regex_new(value, r->err)))
 		return false;
@@ -267,7 +267,7 @@ static bool read_not(struct reader *r)
 	if (r->token != T_NOT)
 		return read_atom(r);
 	if (++r->depth > MAX_DEPTH)
-		return wrong(r, "NOT stands too often");
+		return wrong(r, "NOT is repeated too often");
 	bool ok = next(r) && read_not(r) && add(r, (struct ss_event_filter_step){ .kind = NOT });
 	r->depth--;
 	return ok;
@@ -304,7 +304,7 @@ bool ss_event_filter_compile(struct ss_event_filter *f, struct ss_str text, stru
 		return true;
 	ok = ok && read_or(&r);
 	if (ok && r.token != T_END)
-		ok = wrong(&r, "something that does not belong there");
+		ok = wrong(&r, "AND, OR or the end is expected (a unit stands right behind its number: 5us)");
 	if (!ok)
 		ss_event_filter_free(f);
 	return ok;

@@ -1,4 +1,4 @@
-/* event_order.h - the events of a thread as calls: by begin, outer ones before what they hold. */
+/* event_order.h - the events of a thread as calls: in the order of begins, outer events before nested ones. */
 #ifndef SS_MODEL_HOST_EVENT_ORDER_H
 #define SS_MODEL_HOST_EVENT_ORDER_H
 

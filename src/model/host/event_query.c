@@ -103,7 +103,7 @@ static bool name_matches(struct walk *w, const struct ss_xline *l, const struct 
 			 uint32_t i, struct ss_str *name)
 {
 	uint32_t meta = e->meta[i];
-	*name = ss_xevent_meta_name(w->p, meta);
+	*name = ss_xevent_meta_name_in_file(w->p, meta);
 	uint8_t *known = meta == SS_NONE ? NULL : &w->named[meta];
 	if (!known)
 		return found(w, w->q->event, *name);

@@ -3,6 +3,7 @@
 
 #include "base/spill.h"
 #include "import/import.h"
+#include "import/kineto.h"
 #include "import/names.h"
 
 #include <stdatomic.h>
@@ -141,7 +142,7 @@ static bool build(struct ss_host *h, struct ss_err *err)
 	return ss_fail_mem(err);
 }
 
-/* What was made of a large file is not held: it is read piece by piece, as a file is. */
+/* The XSpace made of a large file is not kept in memory: it is read piece by piece, as a file is. */
 #define SPILL_FROM ((size_t)16 << 20)
 
 static bool open_made(struct ss_host *h, struct ss_imported *made, const char *path, struct ss_err *err)
@@ -341,6 +342,12 @@ struct ss_plane *ss_host_plane(const struct ss_host *h, enum ss_plane_kind kind)
 	return NULL;
 }
 
+struct ss_str ss_event_kind_label(const struct ss_plane *p, uint32_t meta)
+{
+	struct ss_str name = ss_event_name(p, meta);
+	return ss_kineto_is_step(name) ? name : ss_event_label(p, meta);
+}
+
 struct ss_line *ss_plane_line(const struct ss_plane *p, struct ss_str name)
 {
 	for (uint32_t i = 0; i < p->nlines; i++)
@@ -355,11 +362,9 @@ int64_t ss_event_group(const struct ss_plane *p, const struct ss_line *l, uint32
 	return ss_event_group_at(p, l, i, &at);
 }
 
-int64_t ss_event_group_at(const struct ss_plane *p, const struct ss_line *l, uint32_t i, size_t *at)
+int64_t ss_event_group_in_file(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
 {
 	struct ss_xstat s;
-	if (ss_line_has_groups(l))
-		return ss_line_group_at(l, i, at);
 	if (!l->ev.off || !ss_xplane_has(p->x, SS_STAT_GROUP_ID) ||
 	    !ss_xstats_find(ss_line_stats(p, l, i), SS_STAT_GROUP_ID, &s))
 		return SS_NO_GROUP;

@@ -1,13 +1,13 @@
 /*
- * host.h - one host's profile, loaded: what every analysis and the timeline read.
+ * host.h - the profile of one host, as every analysis and the timeline read it.
  *
- * Two states. Opened: planes, lines and metadata are indexed, nothing is read (names, tool list).
- * Loaded: every line's events are columns, events are grouped into steps, and the steps of a GPU
- * are a line behind the file's own (preprocess/preprocess.h; the other derived lines are
- * for people's eyes alone, see display_lines.h). Loading happens once, at the first ss_host_load
+ * * * * A host has two states. Opened: planes, lines and metadata are indexed, and no event is read
+ * (names, tool list). Loaded: the events of every line are columns, events are grouped into steps, and
+ * the steps of a GPU are a line after the file's own lines (preprocess/preprocess.h; the other derived
+ * lines are only for display, see display_lines.h). Loading happens once, at the first ss_host_load
  * (preprocess/load.h); afterwards the host is immutable and may be read by any number of threads.
  *
- * Times are ps since the start of the session. Strings borrow from the mapped file or the host's
+ * * * * Times are ps since the start of the session. Strings borrow from the mapped file or the host's
  * arena.
  */
 #ifndef SS_MODEL_HOST_HOST_H
@@ -30,39 +30,39 @@ struct ss_added_stat {
 	struct ss_str s;
 };
 
-/* Those of a line, by event ascending. */
+/* The stats of a line, in the order of its events. */
 struct ss_added_stats {
 	struct ss_added_stat *v;
 	size_t n;
 };
 
-/* An event's place in a flow: an arrow between lines. */
+/* The position of an event in a flow. A flow is an arrow between lines. */
 enum ss_flow_dir { SS_FLOW_NONE = 0, SS_FLOW_IN = 1, SS_FLOW_OUT = 2, SS_FLOW_INOUT = 3 };
 
 struct ss_flow {
 	uint32_t event;
 	uint8_t dir;		/* enum ss_flow_dir */
 	uint8_t category;	/* context type, see event_types.def */
-	uint64_t id;		/* equal id = the same flow, within a host */
+	uint64_t id;		/* events with equal id are in the same flow, within a host */
 };
 
 struct ss_line {
 	int64_t id, display_id;
 	struct ss_str name, display_name;
-	struct ss_xline *src;	/* NULL: derived here, its events have no bytes in the file */
+	struct ss_xline *src;	/* NULL: the line is derived, and its events have no bytes in the file */
 	bool derived;		/* made by preprocessing, here or by the program that wrote the file */
-	struct ss_xevents ev;	/* derived here: off and base are NULL */
+	struct ss_xevents ev;	/* of a derived line: off and base are NULL */
 	/*
-	 * Step group of each event, SS_NO_GROUP for none. NULL: not computed here; then a file that
-	 * came grouped has it in the stat group_id (ss_event_group reads either).
+	 * Step group of each event, SS_NO_GROUP for none. NULL: not computed; a preprocessed file has
+	 * it in the stat group_id (ss_event_group reads either).
 	 */
 	int32_t *group;
-	/* Instead of that, where groups change seldom. */
+	/* Runs of equal groups; they replace `group` if groups change seldom. */
 	struct ss_group_run *runs;
 	uint32_t nruns;
 	/*
-	 * Device timespans where preprocessing changed them (merged TPU steps); NULL: the stats of
-	 * the event, if any.
+	 * Device timespans that preprocessing changed (merged TPU steps); NULL: the stats of the event
+	 * hold them, if any.
 	 */
 	int64_t *dev_begin_ps;
 	uint64_t *dev_dur_ps;
@@ -82,7 +82,7 @@ enum ss_plane_kind {
 	SS_PLANE_TASK_ENV,	/* "Task Environment" */
 };
 
-/* An event name that preprocessing made up. */
+/* An event name that preprocessing added. */
 struct ss_synthetic_name {
 	struct ss_str name, display_name;
 };
@@ -92,9 +92,9 @@ struct ss_plane {
 	struct ss_str name;
 	enum ss_plane_kind kind;
 	int64_t id;
-	struct ss_line *lines;	/* the file's own first, then those derived here */
+	struct ss_line *lines;	/* the lines of the file first, then derived lines */
 	uint32_t nlines;
-	/* meta indices from x->nevent_meta on mean made[meta - x->nevent_meta]. */
+	/* Metadata index m >= x->nevent_meta names synthetic[m - x->nevent_meta]. */
 	struct ss_synthetic_name *synthetic;
 	uint32_t nsynthetic;
 };
@@ -105,10 +105,9 @@ struct ss_group {
 	bool implicit;		/* the root is a framework event, not the user's marker */
 	int64_t *parents, *children; /* group ids, ascending */
 	uint32_t nparents, nchildren;
-	struct ss_str model_name;
 };
 
-/* Derived from one host; see the header of the same name. */
+/* Facts derived from one host; the header of the same name describes each. */
 enum ss_host_part {
 #define HOST_PART(name) SS_HOST_##name,
 #include "model/host/parts.def"
@@ -118,26 +117,26 @@ enum ss_host_part {
 enum ss_source_state {
 	SS_HOST_IS_OPEN,
 	SS_HOST_IS_DESCRIBED,	/* not opened: ss_host_describe */
-	SS_HOST_IS_UNREADABLE,	/* of a file that is no profile: ss_host_open_among */
-	SS_HOST_IS_RAW,		/* a file that is no profile and is not to be: only x.file and the name are set */
+	SS_HOST_IS_UNREADABLE,	/* the file is not a profile: ss_host_open_among */
+	SS_HOST_IS_RAW,		/* a file of another kind: only x.file and the name are set */
 };
 
-/* What a selection names. */
+/* The source that a selection names. */
 struct ss_host_source {
 	enum ss_source_state state;
-	const char *top;	/* described: the directory that links do not lead out of, or NULL */
+	const char *top;	/* of a described host: the directory that links must not leave, or NULL */
 	uint64_t file_bytes;	/* of the file as it was opened */
 	int64_t file_mtime_ns;
 };
 
-/* What was made of a file in another format. */
+/* The result of importing a file in another format. */
 struct ss_host_import {
-	bool any;		/* it was in another format */
-	bool launch_ops;	/* operations of GPUs are the events around their launches, as NVTX ranges: no name scopes */
-	bool cut;		/* it ends early (of an XSpace its planes say so) */
-	const char *form;	/* the format: "a trace of Perfetto"; NULL: it was none */
+	bool any;		/* the file was in another format */
+	bool launch_ops;	/* GPU operations are the events around launches, such as NVTX ranges, without name scopes */
+	bool cut;		/* the file ends early (in an XSpace, its planes record this) */
+	const char *form;	/* the format: "a trace of Perfetto"; NULL: not imported */
 	struct ss_buf space;
-	struct ss_hold *hold;	/* where `space` and the events of it count */
+	struct ss_hold *hold;	/* counts the memory of `space` and its events */
 };
 
 struct ss_host {
@@ -152,9 +151,9 @@ struct ss_host {
 	struct ss_group *groups; /* index = group id; empty when preprocessed */
 	uint32_t ngroups;
 	uint64_t nevents;	/* after loading */
-	_Atomic uint64_t ndropped; /* events that could not be read, by who read most of it until now */
-	_Atomic uint64_t nclipped; /* that would end later than 64 bits can tell, likewise */
-	unsigned threads;	/* for work on this host alone; 0: one a core */
+	_Atomic uint64_t ndropped; /* largest number of events that a reader could not read so far */
+	_Atomic uint64_t nclipped; /* likewise, events whose end exceeds 64 bits */
+	unsigned threads;	/* threads for work on this host only; 0: one per core */
 	struct ss_part parts[SS_HOST_PART_COUNT];
 	struct ss_arena arena;	/* written while opening and loading only */
 };
@@ -171,32 +170,32 @@ static inline bool ss_host_is_described(const struct ss_host *h)
 
 /* Open `path`, an XSpace or what import.h makes one of; the host's name is the file's. */
 bool ss_host_open(struct ss_host *h, const char *path, struct ss_err *err);
-/* The same below the directory `top`, which links do not lead out of; NULL: anywhere. */
+/* The same for a path below the directory `top`, which links must not leave; NULL: any path. */
 bool ss_host_open_below(struct ss_host *h, const char *top, const char *path, struct ss_err *err);
 /*
- * One of several: a file that cannot be read as a profile is a host without planes, with the reason
- * as its note and in `why`, so that the others are shown. False when memory is out.
+ * Open one host of several. A file that cannot be read as a profile becomes a host without planes, with
+ * the reason as its note and in `why`, so that the other hosts are shown. False: out of memory.
  */
 bool ss_host_open_among(struct ss_host *h, const char *top, const char *path, struct ss_err *why, struct ss_err *err);
 bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
-/* The same of an XSpace, whatever the name says. */
+/* Open an XSpace, whatever its name is. */
 bool ss_host_open_space(struct ss_host *h, struct ss_str bytes, const char *path, struct ss_err *err);
 /*
- * A profile that is not opened: name, path and size are known, in the host's arena. False when
- * memory is out.
+ * Describe a profile without opening it: sets name, path and size, in the host's arena. False: out of
+ * memory.
  */
 bool ss_host_describe(struct ss_host *h, const char *top, const char *path, uint64_t file_bytes);
 /*
- * A file that is no profile: mapped (x.file), named, without a plane. The second: bytes that stay
- * with the caller.
+ * Open a file that is not a profile: it is mapped (x.file) and named, and has no plane. The second
+ * function takes bytes that stay with the caller.
  */
 bool ss_host_open_raw(struct ss_host *h, const char *top, const char *path, struct ss_str name, struct ss_err *err);
 bool ss_host_open_raw_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
-/* So many events could not be read by somebody. */
+/* Add a note that so many events could not be read. */
 void ss_host_note_losses(struct ss_host *h, uint64_t dropped, uint64_t clipped);
-/* What a line holds beside names. */
+/* Free the events of a line; names stay. */
 void ss_line_free(struct ss_line *l);
-/* The same of all lines. */
+/* Free the events of all lines. */
 void ss_host_free_events(struct ss_host *h);
 void ss_host_close(struct ss_host *h);
 
@@ -218,6 +217,13 @@ static inline struct ss_str ss_event_name(const struct ss_plane *p, uint32_t met
 	return p->x->event_meta[meta].name;
 }
 
+/* The name in the file. It differs from the name only in traces whose events have other names in analyses. */
+static inline struct ss_str ss_event_name_in_file(const struct ss_plane *p, uint32_t meta)
+{
+	bool known = meta != SS_NONE && meta < p->x->nevent_meta;
+	return known ? ss_xevent_meta_name_in_file(p->x, meta) : ss_event_name(p, meta);
+}
+
 /* "" when there is none. */
 static inline struct ss_str ss_event_display_name(const struct ss_plane *p, uint32_t meta)
 {
@@ -228,12 +234,15 @@ static inline struct ss_str ss_event_display_name(const struct ss_plane *p, uint
 	return p->x->event_meta[meta].display_name;
 }
 
-/* What people are shown: the display name, or else the name. */
+/* The displayed name: the display name, else the name in the file. */
 static inline struct ss_str ss_event_label(const struct ss_plane *p, uint32_t meta)
 {
 	struct ss_str name = ss_event_display_name(p, meta);
-	return name.n ? name : ss_event_name(p, meta);
+	return name.n ? name : ss_event_name_in_file(p, meta);
 }
+
+/* The same for all events of a kind: steps of PyTorch go without their numbers. */
+struct ss_str ss_event_kind_label(const struct ss_plane *p, uint32_t meta);
 
 /*
  * Stats of an event as they stand in the file; nothing for derived lines. Added stats are in
@@ -243,6 +252,12 @@ static inline struct ss_xstats ss_line_stats(const struct ss_plane *p, const str
 {
 	struct ss_str body = l->ev.off ? ss_xevents_body(&l->ev, l->src, i) : (struct ss_str){ "", 0 };
 	return ss_xevent_stats(p->x, body);
+}
+
+/* Groups stand in runs where these are so few. */
+static inline uint32_t ss_line_max_runs(const struct ss_line *l)
+{
+	return l->ev.n / 8;
 }
 
 /* Were the groups of this line computed here? */
@@ -267,8 +282,14 @@ static inline int64_t ss_line_group(const struct ss_line *l, uint32_t i)
 
 /* Group id of an event, SS_NO_GROUP when it has none. */
 int64_t ss_event_group(const struct ss_plane *p, const struct ss_line *l, uint32_t i);
-/* The same for walks over a line; `at` as for ss_runs_group_at. */
-int64_t ss_event_group_at(const struct ss_plane *p, const struct ss_line *l, uint32_t i, size_t *at);
+/* As the stats of the event say. */
+int64_t ss_event_group_in_file(const struct ss_plane *p, const struct ss_line *l, uint32_t i);
+
+/* As ss_event_group, for walks over a line; `at` as for ss_runs_group_at. */
+static inline int64_t ss_event_group_at(const struct ss_plane *p, const struct ss_line *l, uint32_t i, size_t *at)
+{
+	return ss_line_has_groups(l) ? ss_line_group_at(l, i, at) : ss_event_group_in_file(p, l, i);
+}
 
 /* Derived line ids: their low 32 bits lie in [SS_DERIVED_BASE, SS_DERIVED_BASE + 289]. */
 #define SS_DERIVED_BASE 0xdeadbeefu

@@ -90,6 +90,12 @@ static struct ss_op_name without_type(struct ss_str full)
 		{ SS_STR_INIT("MEMCPYDToH"), SS_STR_INIT("MemcpyDToH"), SS_OP_MEMCPY_DTOH },
 		{ SS_STR_INIT("MEMCPYDToD"), SS_STR_INIT("MemcpyDToD"), SS_OP_MEMCPY_DTOD },
 		{ SS_STR_INIT("MEMCPYHToH"), SS_STR_INIT("MemcpyHToH"), SS_OP_MEMCPY_HTOH },
+		/* As PyTorch writes them. */
+		{ SS_STR_INIT("MEMCPY HToD"), SS_STR_INIT("MemcpyHToD"), SS_OP_MEMCPY_HTOD },
+		{ SS_STR_INIT("MEMCPY DToH"), SS_STR_INIT("MemcpyDToH"), SS_OP_MEMCPY_DTOH },
+		{ SS_STR_INIT("MEMCPY DToD"), SS_STR_INIT("MemcpyDToD"), SS_OP_MEMCPY_DTOD },
+		{ SS_STR_INIT("MEMCPY PToP"), SS_STR_INIT("MemcpyDToD"), SS_OP_MEMCPY_DTOD },
+		{ SS_STR_INIT("MEMCPY HToH"), SS_STR_INIT("MemcpyHToH"), SS_OP_MEMCPY_HTOH },
 	};
 	for (size_t i = 0; i < SS_COUNT(copies); i++)
 		if (ss_str_istarts(full, copies[i].prefix))

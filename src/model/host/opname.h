@@ -30,8 +30,8 @@ struct ss_op_name {
 struct ss_op_name ss_op_name_parse(struct ss_str full);
 
 /*
- * What a timeline shows: the type; for unknown names the whole without spaces at its end;
- * "Iterator::<last>" is made by the caller.
+ * The name on a timeline: the type, or an unknown name without the spaces at its end. The caller makes
+ * "Iterator::<last>".
  */
 struct ss_str ss_op_label(const struct ss_op_name *op);
 
@@ -74,6 +74,6 @@ bool ss_op_is_gradient(struct ss_str name, struct ss_str type);
 /* HLO categories. */
 bool ss_hlo_may_have_inner_ops(struct ss_str category);	/* its time is the time of the ops inside */
 bool ss_hlo_is_infeed_or_outfeed(struct ss_str category);
-bool ss_hlo_is_off_duty(struct ss_str category);	/* the core waits for somebody else */
+bool ss_hlo_is_off_duty(struct ss_str category);	/* the core waits for another core or the host */
 
 #endif

@@ -34,9 +34,9 @@ void ss_part_init(struct ss_part *part);
 void *ss_part_get(struct ss_part *part, ss_build_fn *build, ss_release_fn *release, void *owner, struct ss_err *err);
 /* Was it built, or found to be impossible? */
 bool ss_part_is_built(struct ss_part *part);
-/* What somebody has built beside the part; released again when the part was built meanwhile. */
+/* Store data that another function has built for the part; it is released if the part was built meanwhile. */
 void ss_part_put(struct ss_part *part, void *data, ss_release_fn *release);
-/* That it cannot be built, and why; of no effect when it was. False: memory is out. */
+/* Store the reason why the part cannot be built; without effect if it was built. False: out of memory. */
 bool ss_part_put_failure(struct ss_part *part, const struct ss_err *why);
 void ss_part_release(struct ss_part *part);
 

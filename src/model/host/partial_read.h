@@ -15,7 +15,7 @@
 
 #include "model/host/host.h"
 
-/* What to read; each NULL: whatever there is. A constant, for the first to ask decides. */
+/* The selection to read; a member that is NULL selects everything. It must be a constant, because the first request decides. */
 struct ss_partial_read {
 	bool (*plane)(const struct ss_plane *p);
 	bool (*line)(struct ss_str name);
@@ -27,15 +27,15 @@ struct ss_partial_read {
 	bool in_time;
 };
 
-/* As many planes as the host has, in its order; lives as long as it. NULL on failure. */
+/* An array of the host's planes in their order; it lives as long as the host. NULL on failure. */
 const struct ss_plane *ss_host_read_partially(struct ss_host *h, enum ss_host_part part, const struct ss_partial_read *what,
 				       struct ss_err *err);
 
-/* The same for one reader alone, which lets it go again. NULL on failure. */
+/* The same for one reader only, which frees it. NULL on failure. */
 struct ss_partial;
 struct ss_partial *ss_host_read_once(struct ss_host *h, const struct ss_partial_read *what, struct ss_err *err);
 const struct ss_plane *ss_partial_planes(const struct ss_partial *p);
-/* Nobody needs the events of this plane any more. */
+/* The events of this plane are no longer needed. */
 void ss_partial_forget(struct ss_partial *p, uint32_t plane);
 void ss_partial_free(struct ss_partial *p);
 

@@ -21,7 +21,7 @@ static int longer_first(const void *a, const void *b)
 	return la->body.p < lb->body.p ? -1 : la->body.p > lb->body.p;
 }
 
-/* What is known of a line before its events are read, and what may be known better afterwards. */
+/* The facts of a line before its events are read; some may be more exact afterwards. */
 static void line_take_header(struct ss_line *l)
 {
 	l->id = l->src->id;

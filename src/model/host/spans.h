@@ -1,29 +1,56 @@
 /*
- * spans.h - the events of a derived line: 13 bytes each where columns take 24.
+ * spans.h - the events of a derived line: two bytes each, or some, where columns take 24.
  *
  * There are as many derived events as ops, and several lines of them, so they would take more
- * memory than the profile itself. They come in the order of time: a begin is told from that of its
- * chunk, in 32 bits, and groups are told where they change. What does not fit 32 bits of
- * picoseconds (4.3 ms) stands in a list of its own.
+ * memory than the profile itself. They are packed in chunks of 64: of each event as many bits as
+ * the events of its chunk differ by. Most begin and end with an event of one line of the file: then
+ * a chunk tells the numbers of these, and the times are in that line's columns. Other chunks tell
+ * times. What is open for longer than it takes to fill some chunks, or what 32 bits of picoseconds
+ * (4.3 ms) do not hold, stands in a list of its own. Groups are told where they change.
  */
 #ifndef SS_MODEL_HOST_SPANS_H
 #define SS_MODEL_HOST_SPANS_H
 
 #include "base/assert.h"
+#include "base/le.h"
 #include "base/vec.h"
+#include "xspace/events.h"
 
 #include <stdint.h>
+#include <string.h>
 
-#define SS_SPAN_CHUNK 32u
-#define SS_SPAN_WIDE UINT32_MAX
+#define SS_SPAN_CHUNK 64u
+#define SS_SPAN_DRAFTS 128u	/* so many of the last events are not packed yet: whole chunks */
+#define SS_SPAN_PS_PER_NS 1000
 
-struct ss_span {
-	uint32_t late_ps;	/* begin, after that of the chunk */
-	uint32_t dur_ps;	/* SS_SPAN_WIDE: the event is one of `wide` */
-	uint32_t meta;		/* name */
+/* What a chunk tells of each event, by events of the file or by times. */
+enum ss_span_field {
+	SS_SPAN_BEGIN,	/* number of the one that it begins with, less its own and `base`; or ps after `base` */
+	SS_SPAN_END,	/* how many behind that is the one that it ends with; or duration in ps */
+	SS_SPAN_LESS,	/* so many ns before that one's end; or nothing */
+	SS_SPAN_META,	/* name, less `meta` */
+	SS_SPAN_FIELDS
 };
 
-struct ss_wide_span {
+struct ss_span_chunk {
+	int64_t base;
+	uint64_t apart;		/* a bit an event: its times are in the list `apart` */
+	uint32_t word;		/* where its bits begin */
+	uint32_t meta;		/* least */
+	uint8_t width[SS_SPAN_FIELDS], bits; /* of each field, and of all */
+	bool by_event;
+	bool plain;		/* by event, each from one to the next and as long as that: only names have bits */
+};
+
+/* An event that is not packed yet. */
+struct ss_span_draft {
+	int64_t begin_ps, end_ps;
+	uint32_t first, last;	/* events of the file that it begins and ends with; SS_NONE: not known */
+	uint32_t meta;
+	bool set;		/* its times are known */
+};
+
+struct ss_span_apart {
 	uint32_t event;
 	int64_t begin_ps;
 	uint64_t dur_ps;
@@ -35,29 +62,35 @@ struct ss_group_run {
 };
 
 struct ss_spans {
-	struct ss_span *v;
-	int64_t *base_ps;	/* per chunk */
-	uint32_t n, cap;
-	uint32_t expected;	/* room to begin with, so that large pages fit; may be 0 */
+	const struct ss_xevents *of;	/* of which `first` and `last` are told; they outlive the spans. NULL: none are */
+	uint32_t n, packed;
 	int32_t last_group;
-	SS_VEC(struct ss_wide_span) wide; /* by event, once all are set */
+	SS_VEC(struct ss_span_chunk) chunks;
+	SS_VEC(uint64_t) words;		/* little-endian, so that bits count through; one more than are filled */
+	struct ss_span_draft *draft;	/* SS_SPAN_DRAFTS, by number; NULL before the first and once all are set */
+	SS_VEC(struct ss_span_apart) apart; /* by event, once all are set */
 	SS_VEC(struct ss_group_run) runs; /* by event */
 };
 
-/* Room for more events, at most half of what 32 bits can number; false when memory is out. */
-bool ss_spans_grow(struct ss_spans *s);
+struct ss_span_times {
+	int64_t begin_ps;
+	uint64_t dur_ps;
+};
+
+/* Room for one more draft, half of what 32 bits can number at most; false when memory is out. */
+bool ss_spans_make_room(struct ss_spans *s);
 bool ss_spans_begin_group(struct ss_spans *s, int32_t group);
-bool ss_spans_set_wide(struct ss_spans *s, uint32_t event, int64_t begin_ps, int64_t end_ps);
-/* All are set. What room is left over is given back. */
-void ss_spans_finish(struct ss_spans *s);
+bool ss_spans_set_apart(struct ss_spans *s, uint32_t event, int64_t begin_ps, int64_t end_ps);
+/* All are set. What room is left over is given back. False when memory is out. */
+bool ss_spans_finish(struct ss_spans *s);
 void ss_spans_free(struct ss_spans *s);
 
 /* The run, of one or more, that an event is in. */
 size_t ss_runs_find(const struct ss_group_run *runs, size_t n, uint32_t event);
 
 /*
- * Its group. *at is the run of the last event asked for, 0 at first: mostly the next event is in
- * it, or in the next one.
+ * The group of the event. *at is the run of the event of the previous call, 0 at first: the next event
+ * is mostly in this run or in the next one.
  */
 static inline int32_t ss_runs_group_at(const struct ss_group_run *runs, size_t n, uint32_t event, size_t *at)
 {
@@ -75,43 +108,97 @@ static inline int32_t ss_runs_group(const struct ss_group_run *runs, size_t n, u
 {
 	return runs[ss_runs_find(runs, n, event)].group;
 }
-const struct ss_wide_span *ss_spans_wide(const struct ss_spans *s, uint32_t event);
 
-/* One more, whose end is not known yet. False when memory is out. */
-static inline bool ss_spans_add(struct ss_spans *s, int64_t begin_ps, uint32_t meta, int32_t group)
+/* One more, whose times are not known yet. False when memory is out. */
+static inline bool ss_spans_add(struct ss_spans *s, uint32_t meta, int32_t group)
 {
-	if ((s->n == s->cap && !ss_spans_grow(s)) ||
+	if (((!s->draft || s->n - s->packed == SS_SPAN_DRAFTS) && !ss_spans_make_room(s)) ||
 	    ((!s->n || s->last_group != group) && !ss_spans_begin_group(s, group)))
 		return false;
-	if (s->n % SS_SPAN_CHUNK == 0)
-		s->base_ps[s->n / SS_SPAN_CHUNK] = begin_ps;
-	s->v[s->n++].meta = meta;
+	s->draft[s->n++ % SS_SPAN_DRAFTS] = (struct ss_span_draft){ .meta = meta };
 	return true;
 }
 
-/* To be called once for each event. False when memory is out. */
-static inline bool ss_spans_set(struct ss_spans *s, uint32_t event, int64_t begin_ps, int64_t end_ps)
+/*
+ * To be called once for each event; `first` and `last` as in its draft. False when memory is out.
+ */
+static inline bool ss_spans_set(struct ss_spans *s, uint32_t event, int64_t begin_ps, int64_t end_ps, uint32_t first,
+				uint32_t last)
 {
-	uint64_t late_ps = (uint64_t)begin_ps - (uint64_t)s->base_ps[event / SS_SPAN_CHUNK];
-	uint64_t dur_ps = (uint64_t)end_ps - (uint64_t)begin_ps;
-	if (late_ps > UINT32_MAX || dur_ps >= SS_SPAN_WIDE)
-		return ss_spans_set_wide(s, event, begin_ps, end_ps);
-	s->v[event].late_ps = (uint32_t)late_ps;
-	s->v[event].dur_ps = (uint32_t)dur_ps;
+	if (event < s->packed)
+		return ss_spans_set_apart(s, event, begin_ps, end_ps);
+	struct ss_span_draft *d = &s->draft[event % SS_SPAN_DRAFTS];
+	d->begin_ps = begin_ps;
+	d->end_ps = end_ps;
+	d->first = first;
+	d->last = last;
+	d->set = true;
 	return true;
+}
+
+/* What follows is for finished spans. */
+
+static inline uint64_t ss_span_bits(const struct ss_spans *s, uint64_t at, unsigned width)
+{
+	uint64_t word;
+	ss_assert(at / 64 <= s->words.n && width <= 32);
+	memcpy(&word, (const char *)s->words.v + at / 8, sizeof(word));
+	return ss_le64(word) >> at % 8 & ((UINT64_C(1) << width) - 1);
+}
+
+/* Where the bits of an event's field stand. */
+static inline uint64_t ss_span_at(const struct ss_span_chunk *c, uint32_t event, unsigned field)
+{
+	uint64_t at = (uint64_t)c->word * 64 + (uint64_t)(event % SS_SPAN_CHUNK) * c->bits;
+	for (unsigned i = 0; i < field; i++)
+		at += c->width[i];
+	return at;
+}
+
+static inline uint64_t ss_span_field(const struct ss_spans *s, const struct ss_span_chunk *c, uint32_t event, unsigned field)
+{
+	return ss_span_bits(s, ss_span_at(c, event, field), c->width[field]);
+}
+
+struct ss_span_times ss_spans_apart(const struct ss_spans *s, uint32_t event);
+
+static inline struct ss_span_times ss_spans_times(const struct ss_spans *s, uint32_t event)
+{
+	ss_assert(event < s->n && s->packed == s->n);
+	const struct ss_span_chunk *c = &s->chunks.v[event / SS_SPAN_CHUNK];
+	if (c->apart >> event % SS_SPAN_CHUNK & 1)
+		return ss_spans_apart(s, event);
+	if (c->plain) {
+		uint32_t i = (uint32_t)c->base + event;
+		ss_assert(i < s->of->n);
+		return (struct ss_span_times){ s->of->begin_ps[i], s->of->dur_ps[i] };
+	}
+	uint64_t begin = ss_span_field(s, c, event, SS_SPAN_BEGIN) + (uint64_t)c->base;
+	uint64_t end = ss_span_field(s, c, event, SS_SPAN_END);
+	if (!c->by_event)
+		return (struct ss_span_times){ (int64_t)begin, end };
+	uint32_t first = (uint32_t)begin + event, last = first + (uint32_t)end;
+	ss_assert(first <= last && last < s->of->n);
+	uint64_t less_ps = ss_span_field(s, c, event, SS_SPAN_LESS) * SS_SPAN_PS_PER_NS;
+	int64_t begin_ps = s->of->begin_ps[first];
+	uint64_t end_ps = (uint64_t)ss_xevents_end_ps(s->of, last) - less_ps;
+	return (struct ss_span_times){ begin_ps, end_ps - (uint64_t)begin_ps };
 }
 
 static inline int64_t ss_spans_begin_ps(const struct ss_spans *s, uint32_t event)
 {
-	ss_assert(event < s->n);
-	if (s->v[event].dur_ps == SS_SPAN_WIDE)
-		return ss_spans_wide(s, event)->begin_ps;
-	return (int64_t)((uint64_t)s->base_ps[event / SS_SPAN_CHUNK] + s->v[event].late_ps);
+	return ss_spans_times(s, event).begin_ps;
 }
 
 static inline uint64_t ss_spans_dur_ps(const struct ss_spans *s, uint32_t event)
 {
-	return s->v[event].dur_ps == SS_SPAN_WIDE ? ss_spans_wide(s, event)->dur_ps : s->v[event].dur_ps;
+	return ss_spans_times(s, event).dur_ps;
+}
+
+static inline uint32_t ss_spans_meta(const struct ss_spans *s, uint32_t event)
+{
+	const struct ss_span_chunk *c = &s->chunks.v[event / SS_SPAN_CHUNK];
+	return c->meta + (uint32_t)ss_span_field(s, c, event, SS_SPAN_META);
 }
 
 #endif

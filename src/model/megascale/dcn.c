@@ -20,7 +20,7 @@ enum { DCN_ENDPOINT_GROUPS = 2, DCN_ONE_TO_ONE_GROUPS = 3, ENDPOINT_GROUP_ENDPOI
 
 enum kind { KIND_OTHER, KIND_SEND, KIND_SEND_DONE, KIND_RECV, KIND_RECV_DONE };
 
-/* What an instruction of a program says about its transfer. */
+/* Facts of an instruction of a program about its transfer. */
 struct instr {
 	enum kind kind;
 	struct ss_str rendezvous, transfer_type;
@@ -424,7 +424,7 @@ static bool gather(const struct walk *w, struct ss_arena *arena, struct ss_dcn *
 	return *out != NULL;
 }
 
-/* Where no operation is part of a transfer nothing need be read. */
+/* If no operation is part of a transfer, nothing need be read. */
 static bool may_transfer(const struct ss_plane *p)
 {
 	bool any = false;

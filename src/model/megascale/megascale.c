@@ -14,68 +14,16 @@
 /* Text of the names of hidden events. */
 #define HIDDEN_BYTES 4096
 
-static bool read_number(struct ss_str *s, int64_t *v)
-{
-	struct ss_str rest = *s;
-	uint64_t u;
-	if (!ss_str_take_u64(&rest, &u) || u > INT64_MAX)
-		return false;
-	*s = rest;
-	*v = (int64_t)u;
-	return true;
-}
-
-bool ss_ms_parse_key(struct ss_str text, int64_t *device, struct ss_str *collective)
-{
-	if (!ss_str_take(&text, SS_STR("device_")) || !read_number(&text, device) || !ss_str_take(&text, SS_STR("_gid_")))
-		return false;
-	*collective = ss_str_sub(text, 0, ss_str_chr(text, '$'));
-	return collective->n > 0;
-}
-
-bool ss_ms_is_execution(struct ss_str name)
-{
-	int64_t device, number;
-	struct ss_str collective;
-	if (ss_str_chr(name, '$') != SS_NPOS || !ss_ms_parse_key(name, &device, &collective))
-		return false;
-	size_t bar = ss_str_rchr(collective, '_');
-	struct ss_str end = bar == SS_NPOS ? SS_STR("") : ss_str_sub(collective, bar + 1, collective.n);
-	return bar != SS_NPOS && bar > 0 && read_number(&end, &number) && end.n == 0;
-}
-
 /* "...^i12..." is iteration 12; -1 without. */
 static int64_t iteration_of(struct ss_str key)
 {
 	int64_t n;
 	for (size_t i = key.n; i-- > 0;) {
 		struct ss_str rest = ss_str_sub(key, i, key.n);
-		if (ss_str_take(&rest, SS_STR("^i")) && read_number(&rest, &n))
+		if (ss_str_take(&rest, SS_STR("^i")) && ss_ms_read_number(&rest, &n))
 			return n;
 	}
 	return -1;
-}
-
-struct ss_str ss_ms_name(const struct ss_megascale *m, const struct ss_ms_track *t, const struct ss_ms_event *e)
-{
-	if (e->rare != SS_NONE && m->rare[e->rare].name.n)
-		return m->rare[e->rare].name;
-	if (e->at == SS_NONE)
-		return SS_STR("");
-	uint32_t meta = e->line->ev.meta[e->at];
-	struct ss_str name = ss_event_display_name(t->plane, meta);
-	return name.n ? name : ss_event_name(t->plane, meta);
-}
-
-struct ss_ms_rare_stats *ss_ms_rare_stats_of(struct ss_megascale *m, struct ss_ms_event *e)
-{
-	if (e->rare == SS_NONE) {
-		if (m->nrare >= SS_NONE || !ss_grow((void **)&m->rare, &m->rare_cap, m->nrare + 1, sizeof(*m->rare)))
-			return NULL;
-		m->rare[m->nrare] = (struct ss_ms_rare_stats){ .name = SS_STR(""), .hidden = SS_STR("") };
-		e->rare = (uint32_t)m->nrare++;
-	}
-	return &m->rare[e->rare];
 }
 
 static bool add_event(struct ss_ms_track *t, const struct ss_line *l, uint32_t i)
@@ -119,7 +67,7 @@ static bool add_tpu(struct ss_megascale *m, const struct ss_plane *p)
 	static const char *const names[] = { "Steps", "XLA Modules", "XLA Ops", "XLA TraceMe" };
 	struct ss_str digits = ss_str_sub(p->name, SS_STR("/device:TPU:").n, p->name.n);
 	int64_t number;
-	if (!read_number(&digits, &number) || digits.n)
+	if (!ss_ms_read_number(&digits, &number) || digits.n)
 		return true;
 	if (!ss_grow((void **)&m->tpus, &m->tpu_cap, m->ntpus + 1, sizeof(*m->tpus)))
 		return false;

@@ -31,7 +31,7 @@ struct ss_ms_event {
 
 #define SS_MS_NO_RUN INT64_MIN
 
-/* What few events have. */
+/* Members that few events have. */
 struct ss_ms_rare_stats {
 	uint32_t in[3], out[3];	/* flows, from 1: out of one event, into another */
 	uint8_t nin, nout;
@@ -79,7 +79,7 @@ struct ss_megascale {
 	struct ss_arena arena;
 };
 
-/* Of a loaded host. Release with ss_megascale_release, also after a failure. */
+/* Read a loaded host. Release it with ss_megascale_release, also after a failure. */
 bool ss_megascale_read(struct ss_megascale *m, const struct ss_host *h, bool group_tiny, struct ss_err *err);
 void ss_megascale_release(struct ss_megascale *m);
 
@@ -95,6 +95,8 @@ bool ss_ms_count(struct ss_megascale *m);
  * call.
  */
 struct ss_ms_rare_stats *ss_ms_rare_stats_of(struct ss_megascale *m, struct ss_ms_event *e);
+/* A number at the begin, and what follows it. */
+bool ss_ms_read_number(struct ss_str *s, int64_t *v);
 /* "device_<n>_gid_<collective>": both parts, if all of `text` up to `end` is that. */
 bool ss_ms_parse_key(struct ss_str text, int64_t *device, struct ss_str *collective);
 /* Is it the name of an execution: such a key whose collective ends in "_<number>"? */

@@ -120,7 +120,7 @@ static void sum_up(struct ss_ms_series *s)
 		sum += s->v[i].value;
 		if (i + 1 < s->n && s->v[i + 1].at_ps == s->v[i].at_ps)
 			continue;
-		/* What is left of rates that ended is rounding. */
+		/* Rates that ended leave only rounding errors. */
 		s->v[n++] = (struct ss_ms_point){ s->v[i].at_ps, fabs(sum) < 1e-9 ? 0 : sum };
 	}
 	s->n = n;

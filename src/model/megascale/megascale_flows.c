@@ -41,7 +41,7 @@ struct meeting {
 	uint32_t head[QUEUES], tail[QUEUES];
 };
 
-/* What the name of an operation says; per metadata of a plane. */
+/* The facts in the name of an operation, for each metadata of a plane. */
 struct op {
 	enum kind kind;
 	uint8_t read;

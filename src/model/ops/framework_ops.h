@@ -17,7 +17,7 @@ bool ss_framework_ops(struct ss_op_db *out, const struct ss_op_db *device, bool 
 /* Pointers to all ops by self time descending, then name; in `arena`, NULL when memory is out. */
 const struct ss_op **ss_ops_by_self_time(const struct ss_op_db *db, struct ss_arena *arena);
 
-/* What the kernels of a framework op did. */
+/* Figures of the kernels of a framework op. */
 struct ss_tensor_core_use {
 	uint64_t total_ns, tensor_core_ns;
 	bool is_eligible; /* some kernel of the op */

@@ -21,7 +21,7 @@ struct ss_gpu_graphs {
 	uint64_t graph_ps, known_ps; /* of kernels in graphs of programs; of those whose instruction is known */
 };
 
-/* Of a plane without graphs: empty. */
+/* Empty for a plane without graphs. */
 bool ss_gpu_graphs_read(struct ss_gpu_graphs *g, const struct ss_plane *p, struct ss_hlo_map *hlo, struct ss_err *err);
 void ss_gpu_graphs_free(struct ss_gpu_graphs *g);
 /* The instruction; "" where the event says best itself. */

@@ -37,7 +37,7 @@ struct ss_gpu_stats ss_gpu_stats_read(const struct ss_plane *p, const struct ss_
 			break;
 		}
 	}
-	/* What grouping found out goes before what the event says. */
+	/* The result of grouping has precedence over the event's own stats. */
 	if (l->eager && l->eager[i] >= 0)
 		e.eager = l->eager[i] == 1;
 	return e;

@@ -1,4 +1,4 @@
-/* gpu_stats.h - what events of a GPU say about themselves, read once for all who ask. */
+/* gpu_stats.h - stats of events of a GPU, read once for all callers. */
 #ifndef SS_MODEL_OPS_GPU_STATS_H
 #define SS_MODEL_OPS_GPU_STATS_H
 

@@ -331,7 +331,7 @@ static bool add_event(struct pass *s, const struct ss_plane *p, const struct ss_
 	if (!e.details.n)
 		return true;
 	struct ss_kernel k = {
-		.name = ss_event_name(p, l->ev.meta[i]),
+		.name = ss_event_name_in_file(p, l->ev.meta[i]),
 		.block = { 1, 1, 1 },
 		.grid = { 1, 1, 1 },
 		.occurrences = 1,
@@ -348,7 +348,7 @@ static bool add_event(struct pass *s, const struct ss_plane *p, const struct ss_
 
 enum { TOLD = 1, USES_TENSOR_CORE = 2, COULD_USE_TENSOR_CORE = 4 };
 
-/* Of a text, as the name of a kernel and as that of an operator. */
+/* The facts in a text, as the name of a kernel and as that of an operator. */
 static uint8_t told(struct pass *s, const struct ss_torch *t, uint32_t text)
 {
 	struct ss_str name = ss_torch_text(t, text);
@@ -358,7 +358,7 @@ static uint8_t told(struct pass *s, const struct ss_torch *t, uint32_t text)
 	return s->told[text];
 }
 
-/* Of a trace of PyTorch: with or without a launch, or a geometry (AMD), and whatever it lasted. */
+/* In a trace of PyTorch: with or without a launch or a geometry (AMD), and with any duration. */
 static bool add_torch_kernel(struct pass *s, const struct ss_torch *t, const struct ss_torch_device_event *d)
 {
 	const struct ss_plane *p = &s->h->planes[d->plane];

@@ -92,8 +92,27 @@ void ss_op_add(struct ss_op *to, const struct ss_op *from)
 	to->estimated_bytes += from->estimated_bytes;
 }
 
-/* The texts that came from this op. */
-static void intern_texts(struct ss_op *to, const struct ss_op *from, struct ss_intern *intern)
+static void intern_op(struct ss_op *to, const struct ss_op *from, struct ss_intern *intern);
+
+/* What SparseCores ran for an operation, whatever becomes of the host. It is only walked: it needs no map. */
+static const struct ss_op_db *intern_offloaded(const struct ss_op_db *from, struct ss_intern *intern)
+{
+	struct ss_op_db *kept = ss_intern_copy(intern, from, 1, sizeof(*kept));
+	struct ss_op *v = ss_intern_copy(intern, from->v, from->n, sizeof(*v));
+	if (!kept || !v)
+		return NULL;
+	kept->v = v;
+	kept->cap = kept->n;
+	kept->by_key = (struct ss_u64map){ 0 };
+	for (size_t i = 0; i < from->n; i++) {
+		v[i].name = ss_intern_str(intern, v[i].name);
+		intern_op(&v[i], &from->v[i], intern);
+	}
+	return kept;
+}
+
+/* The SparseCore work of this op. */
+static void intern_op(struct ss_op *to, const struct ss_op *from, struct ss_intern *intern)
 {
 	struct ss_str *const texts[] = { &to->long_name, &to->category, &to->provenance,
 					 &to->dedup_name, &to->source_file, &to->source_stack };
@@ -102,7 +121,8 @@ static void intern_texts(struct ss_op *to, const struct ss_op *from, struct ss_i
 	for (size_t i = 0; i < SS_COUNT(texts); i++)
 		if (texts[i]->n && texts[i]->p == theirs[i]->p)
 			*texts[i] = ss_intern_str(intern, *texts[i]);
-	to->offloaded = NULL;
+	if (to->offloaded && to->offloaded == from->offloaded)
+		to->offloaded = intern_offloaded(from->offloaded, intern);
 }
 
 bool ss_op_db_merge(struct ss_op_db *db, const struct ss_op_db *from, struct ss_intern *intern)
@@ -117,7 +137,7 @@ bool ss_op_db_merge(struct ss_op_db *db, const struct ss_op_db *from, struct ss_
 			to->name = ss_intern_str(intern, to->name);
 		ss_op_add(to, &from->v[i]);
 		if (copies)
-			intern_texts(to, &from->v[i], intern);
+			intern_op(to, &from->v[i], intern);
 	}
 	if (copies && intern->no_memory)
 		return false;

@@ -33,12 +33,14 @@ static bool describe(struct walk *w, struct ss_op *op, const struct ss_hlo_instr
 {
 	struct ss_buf text = { .limit_bytes = 1 << 20 };
 	bool ok = ss_hlo_instr_text(&text, w->m, index, SS_HLO_EXPRESSION);
-	*op = (struct ss_op){ .name = in->name, .category = ss_hlo_category(in), .occurrences = 1 };
+	/* The program may be closed before the tree is. */
+	*op = (struct ss_op){ .name = ss_arena_str(w->arena, in->name), .category = ss_arena_str(w->arena, ss_hlo_category(in)),
+			      .occurrences = 1 };
 	op->long_name = ss_arena_str(w->arena, ss_buf_get(&text));
 	op->provenance = ss_arena_printf(w->arena, SS_FMT ":" SS_FMT, SS_ARG(in->op_name), SS_ARG(in->op_type));
 	ok = ok && !text.no_memory;
 	ss_buf_free(&text);
-	return ok && op->long_name.p && op->provenance.p;
+	return ok && op->name.p && op->category.p && op->long_name.p && op->provenance.p;
 }
 
 static bool add_computation(struct walk *w, uint32_t parent, struct ss_str instr, unsigned depth);
@@ -50,8 +52,10 @@ static bool add_instr(struct walk *w, uint32_t parent, uint32_t index, unsigned 
 	if (skipped(in.opcode) || w->nodes >= MAX_NODES || w->t->n >= MAX_IN_ALL)
 		return true;
 	struct ss_op *op = SS_NEW(w->arena, struct ss_op);
-	uint32_t at = ss_op_tree_add(w->t, parent, in.name);
-	if (!op || at == SS_NONE || !describe(w, op, &in, index))
+	if (!op || !describe(w, op, &in, index))
+		return false;
+	uint32_t at = ss_op_tree_add(w->t, parent, op->name);
+	if (at == SS_NONE)
 		return false;
 	w->nodes++;
 	w->t->v[at].op = op;
@@ -59,7 +63,7 @@ static bool add_instr(struct walk *w, uint32_t parent, uint32_t index, unsigned 
 	return !ss_str_is(in.opcode, "fusion") || add_computation(w, at, in.body, depth + 1);
 }
 
-/* What the computation that a fusion calls holds. */
+/* The contents of the computation that a fusion calls. */
 static bool add_computation(struct walk *w, uint32_t parent, struct ss_str instr, unsigned depth)
 {
 	struct ss_hlo_ids it = ss_hlo_ids_of(instr, HLO_INSTRUCTION_CALLED_IDS);
@@ -77,23 +81,23 @@ static bool add_computation(struct walk *w, uint32_t parent, struct ss_str instr
 }
 
 /* The program of the operation, in the profile of whichever host carries it; NULL: none does. */
-static bool find_module(struct ss_model *m, uint64_t program_id, const struct ss_hlo_module **out,
+static bool find_module(const struct ss_op_programs *p, uint64_t program_id, const struct ss_hlo_module **out,
 			struct ss_err *err)
 {
 	*out = NULL;
-	for (size_t i = 0; !*out && i < m->nhosts; i++) {
-		struct ss_hlo_map *map = ss_host_hlo(m->hosts[i], err);
+	for (size_t i = 0; !*out && i < p->n; i++) {
+		struct ss_hlo_map *map = ss_host_hlo(p->hosts[i], err);
 		if (!map || !ss_hlo_map_get(map, (int64_t)program_id, out, err))
 			return false;
 	}
 	return true;
 }
 
-bool ss_op_fused_add(struct ss_op_tree *t, uint32_t at, struct ss_model *m, const struct ss_op *op,
+bool ss_op_fused_add(struct ss_op_tree *t, uint32_t at, const struct ss_op_programs *programs, const struct ss_op *op,
 		     struct ss_arena *arena, struct ss_err *err)
 {
 	struct walk w = { .t = t, .arena = arena };
-	if (!find_module(m, op->program_id, &w.m, err))
+	if (!find_module(programs, op->program_id, &w.m, err))
 		return false;
 	uint32_t index = w.m ? ss_hlo_instr_by_name(w.m, op->name) : SS_NONE;
 	if (index == SS_NONE)

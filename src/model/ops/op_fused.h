@@ -4,6 +4,7 @@
 #ifndef SS_MODEL_OPS_OP_FUSED_H
 #define SS_MODEL_OPS_OP_FUSED_H
 
+#include "model/ops/op_programs.h"
 #include "model/ops/op_tree.h"
 
 /*
@@ -11,7 +12,7 @@
  * parameters and tuples, fusions inside of fusions included. Nothing if the profile does not carry
  * the program.
  */
-bool ss_op_fused_add(struct ss_op_tree *t, uint32_t at, struct ss_model *m, const struct ss_op *op,
+bool ss_op_fused_add(struct ss_op_tree *t, uint32_t at, const struct ss_op_programs *programs, const struct ss_op *op,
 		     struct ss_arena *arena, struct ss_err *err);
 
 #endif

@@ -20,31 +20,12 @@
 
 struct builder {
 	struct ss_op_tree *t;
-	struct ss_model *m;
+	const struct ss_op_programs *of;
 	enum ss_op_grouping grouping;
 	struct ss_arena *arena;
 	struct ss_err *err;
 	struct ss_u64map programs;	/* their nodes by id: those that nobody named are several, too */
 };
-
-uint32_t ss_op_tree_add(struct ss_op_tree *t, uint32_t parent, struct ss_str name)
-{
-	struct ss_op_node node = { .name = name, .parent = parent, .first_child = SS_NONE,
-				   .last_child = SS_NONE, .next = SS_NONE };
-	uint32_t at = (uint32_t)t->n;
-	if (t->n >= SS_NONE - 1 || !ss_vec_push(t, node))
-		return SS_NONE;
-	if (parent == SS_NONE)
-		return at;
-	struct ss_op_node *p = &t->v[parent];
-	if (p->last_child == SS_NONE)
-		p->first_child = at;
-	else
-		t->v[p->last_child].next = at;
-	p->last_child = at;
-	p->nchildren++;
-	return at;
-}
 
 /* The child of this name, added when new; SS_NONE when memory is out. */
 static uint32_t child(struct builder *b, uint32_t parent, struct ss_str name)
@@ -82,8 +63,8 @@ static void add_whole(struct ss_op_node *n, const struct ss_op *op)
 /* "jit_step(17)" of the program with this id. */
 static struct ss_str program_name(struct builder *b, uint64_t id)
 {
-	for (size_t i = 0; i < b->m->nhosts; i++) {
-		struct ss_hlo_map *map = ss_host_hlo(b->m->hosts[i], b->err);
+	for (size_t i = 0; i < b->of->n; i++) {
+		struct ss_hlo_map *map = ss_host_hlo(b->of->hosts[i], b->err);
 		if (!map)
 			return (struct ss_str){ NULL, 0 };
 		uint32_t n;
@@ -139,7 +120,7 @@ static uint32_t scopes(struct builder *b, uint32_t at, const struct ss_op *op)
 	return at;
 }
 
-/* What a SparseCore ran for the operation, its idle time included, as children of it. */
+/* Add what a SparseCore ran for the operation, including its idle time, as children of it. */
 static bool insert_offloaded(struct builder *b, uint32_t parent, const struct ss_op *op)
 {
 	const struct ss_op **ops = op->offloaded ? ss_ops_by_self_time(op->offloaded, b->arena) : NULL;
@@ -171,7 +152,7 @@ static bool insert_op(struct builder *b, uint32_t at, const struct ss_op *op)
 		return false;
 	add_whole(&b->t->v[at], op);
 	b->t->v[at].op = op;
-	return insert_offloaded(b, at, op) && ss_op_fused_add(b->t, at, b->m, op, b->arena, b->err);
+	return insert_offloaded(b, at, op) && ss_op_fused_add(b->t, at, b->of, op, b->arena, b->err);
 }
 
 static bool insert(struct builder *b, const struct ss_op *op)
@@ -184,7 +165,7 @@ static bool insert(struct builder *b, const struct ss_op *op)
 			return false;
 		add_above(&b->t->v[at], op);
 	}
-	/* What ran inside is in the tree itself. */
+	/* Nested events are in the tree itself. */
 	if (op->time_ps > op->self_ps && !op->offloaded)
 		return true;
 	if (ss_op_is_idle(op)) {
@@ -318,11 +299,14 @@ bool ss_op_tree_build(struct ss_op_tree *t, struct ss_model *m, enum ss_op_group
 		      struct ss_arena *arena, struct ss_err *err)
 {
 	const struct ss_ops *ops = ss_model_ops(m, err);
-	struct builder b = { t, m, grouping, arena, err, { 0 } };
+	struct ss_op_programs of;
+	struct builder b = { t, &of, grouping, arena, err, { 0 } };
 	*t = (struct ss_op_tree){ 0 };
 	if (!ops)
 		return false;
-	bool ok = build(&b, ss_ops_computed(ops, as_xprof), idle);
+	const struct ss_op_db *db = ss_ops_computed(ops, as_xprof);
+	bool ok = ss_op_programs_open(&of, m, db, err) && build(&b, db, idle);
+	ss_op_programs_close(&of);
 	ss_u64map_free(&b.programs);
 	ss_u64map_free(&t->by_name);
 	if (!ok)

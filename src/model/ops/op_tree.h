@@ -40,7 +40,7 @@ struct ss_op_tree {
  */
 bool ss_op_tree_build(struct ss_op_tree *t, struct ss_model *m, enum ss_op_grouping grouping, bool idle, bool as_xprof,
 		      struct ss_arena *arena, struct ss_err *err);
-/* Append a child, for those who build; SS_NONE when memory is out. */
+/* Append a child while the tree is built; SS_NONE when memory is out. */
 uint32_t ss_op_tree_add(struct ss_op_tree *t, uint32_t parent, struct ss_str name);
 void ss_op_tree_free(struct ss_op_tree *t);
 

@@ -187,9 +187,11 @@ static void *make_host(void *owner, struct ss_err *err)
 	return NULL;
 }
 
+static const struct ss_host_fact of_host = { SS_HOST_OPS, make_host, release_host };
+
 const struct ss_host_ops *ss_host_ops(struct ss_host *h, struct ss_err *err)
 {
-	return ss_part_get(&h->parts[SS_HOST_OPS], make_host, release_host, h, err);
+	return ss_host_fact_get(h, &of_host, err);
 }
 
 /* All hosts together. */
@@ -215,11 +217,6 @@ static bool add_kernels(struct all *all, const struct ss_kernels *from)
 	return !all->intern.no_memory;
 }
 
-static bool read_host(struct ss_host *h, struct ss_err *err)
-{
-	return ss_host_ops(h, err) != NULL;
-}
-
 /* Behind hosts without graphs, the first with some. */
 static bool add_resolved(struct all *all, const struct ss_host_ops *one)
 {
@@ -230,14 +227,12 @@ static bool add_resolved(struct all *all, const struct ss_host_ops *one)
 	       ss_op_db_merge(&o->resolved, one->resolved.n ? &one->resolved : &one->device, &all->intern);
 }
 
-static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact, struct ss_err *err)
 {
 	struct all *all = data;
 	struct ss_ops *o = &all->ops;
-	const struct ss_host_ops *one = ss_host_ops(h, err);
-	(void)i;
-	if (!one)
-		return false;
+	const struct ss_host_ops *one = fact;
+	(void)i, (void)h;
 	o->graph_ps += one->graph_ps;
 	o->graph_known_ps += one->graph_known_ps;
 	return (add_resolved(all, one) && ss_op_db_merge(&o->device, &one->device, &all->intern) &&
@@ -269,7 +264,7 @@ static void release_all(void *data)
 const struct ss_fold ss_fold_ops = {
 	.part = SS_MODEL_OPS,
 	SS_FOLD_DATA(struct all),
-	.read = read_host,
+	.of = &of_host,
 	.take = take_host,
 	.end = end_all,
 	.release = release_all,

@@ -46,7 +46,7 @@ struct ss_op {
 	struct ss_cost cost; /* of all executions */
 	double vdd_energy_j;
 	uint64_t estimated_flops, estimated_bytes;
-	/* What a SparseCore ran for this op; NULL: nothing. The host's. */
+	/* The operations that a SparseCore ran for this op, owned by the host; NULL: none. */
 	const struct ss_op_db *offloaded;
 };
 
@@ -83,7 +83,7 @@ struct ss_sparse_ops; /* sparse_ops.h */
 
 struct ss_host_ops {
 	struct ss_op_db device, host;
-	/* Of a host whose GPUs ran CUDA graphs: `device` with the kernels of graphs given to their instructions. */
+	/* For a host whose GPUs ran CUDA graphs: `device` with the kernels of graphs assigned to their instructions. */
 	struct ss_op_db resolved;
 	uint64_t graph_ps, graph_known_ps; /* of kernels in graphs, and of those whose instruction is known */
 	struct ss_op_db cpu; /* of a host without devices: instructions of compiled programs that its threads ran */
@@ -108,8 +108,8 @@ struct ss_ops {
 const struct ss_ops *ss_model_ops(struct ss_model *m, struct ss_err *err);
 
 /*
- * What programs computed: on devices, or where none is recorded on the threads of the CPU backend.
- * XProf knows only the former.
+ * The operations of programs: on devices, or without recorded devices on the threads of the CPU
+ * backend. XProf knows only those on devices.
  */
 static inline const struct ss_op_db *ss_ops_computed(const struct ss_ops *o, bool as_xprof)
 {
@@ -132,8 +132,8 @@ void ss_op_add(struct ss_op *to, const struct ss_op *from);
 struct ss_intern; /* intern.h */
 
 /*
- * Add all of `from`: ops by key, totals as sums. `keep` (NULL: `from` lives as long as `db`) has
- * the texts; what SparseCores ran is then left out.
+ * Add all of `from`: ops by key, totals as sums. `intern` has the texts, and what SparseCores ran; NULL: `from` lives as long
+ * as `db`.
  */
 bool ss_op_db_merge(struct ss_op_db *db, const struct ss_op_db *from, struct ss_intern *intern);
 /* Set the total and append IDLE, which takes what the ops leave of it. */

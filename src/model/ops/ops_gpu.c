@@ -63,7 +63,7 @@ static struct ss_str provenance(const struct ss_hlo_instr *in, struct ss_arena *
 	return (struct ss_str){ p, n };
 }
 
-/* What is known of a program; NULL when memory is out. Good until the next call. */
+/* The facts of a program; NULL when memory is out. Valid until the next call. */
 static struct program *program_of(struct pass *s, uint64_t program_id,
 				  const struct ss_hlo_module *m)
 {
@@ -156,7 +156,7 @@ static bool framework_op(struct pass *s, const struct ss_gpu_stats *e, uint32_t 
 			 struct ss_op **out)
 {
 	struct ss_op_name n = ss_op_name_parse(e->tf_op);
-	struct ss_str kernel = ss_event_name(s->p, meta);
+	struct ss_str kernel = ss_event_name_in_file(s->p, meta);
 	size_t len = n.name.n + 1 + kernel.n;
 	char stack[512], *text = len <= sizeof(stack) ? stack : ss_arena_alloc(s->arena, len);
 	if (!text)
@@ -209,7 +209,7 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i, struc
 	if (!e.hlo_op.n)
 		return true;
 	ss_cost_add(&op->cost, unit, 1);
-	/* What the analysis cannot tell, the profile may. */
+	/* The profile may have what the analysis cannot determine. */
 	if (unit->flops == 0) {
 		op->cost.flops += (double)e.flops;
 		op->cost.model_flops += (double)e.flops;

@@ -36,7 +36,7 @@ struct pass {
 	struct ss_stat_filter filter;
 	bool eager_in_file;
 	SS_VEC(struct open_op) stack;
-	/* Of the line in progress. */
+	/* State of the current line. */
 	int64_t first_ps, last_ps, enqueue_begin_ps;
 	uint64_t enqueue_dur_ps, line_ps;
 	bool any, any_enqueue;
@@ -156,14 +156,14 @@ static bool push(struct pass *s, const struct ss_line *l, uint32_t i, uint32_t o
 	s->any = true;
 	while (s->stack.n && s->stack.v[s->stack.n - 1].end_ps <= o.begin_ps)
 		pop(s);
-	/* What is stepped over here ends before this op does: it is stepped over once. */
+	/* Skipped events end before this op ends, so each is skipped once. */
 	o.outlasted_by = s->stack.n;
 	while (o.outlasted_by && s->stack.v[o.outlasted_by - 1].end_ps <= o.end_ps)
 		o.outlasted_by = s->stack.v[o.outlasted_by - 1].outlasted_by;
 	return ss_vec_push(&s->stack, o);
 }
 
-/* What the name of an event says; read once per metadata entry. 0 when memory is out. */
+/* The facts in the name of an event, read once per metadata entry. 0 when memory is out. */
 static uint32_t classify(struct pass *s, uint32_t meta)
 {
 	struct ss_op_name n = ss_op_name_parse(ss_event_name(s->p, meta));

@@ -20,8 +20,8 @@ struct ss_sparse_ops {
 /* All SparseCores of a host. Free with ss_sparse_ops_free, whatever is returned. */
 bool ss_sparse_ops_read(struct ss_sparse_ops *out, const struct ss_host *h, struct ss_err *err);
 /*
- * What was handed over under these ids, IDLE included, which is what its modules leave of their time;
- * NULL: nothing.
+ * The operations that were offloaded under these ids, with IDLE: the rest of the time of its modules.
+ * NULL: there are none.
  */
 const struct ss_op_db *ss_sparse_ops_find(const struct ss_sparse_ops *s, uint64_t core, uint64_t start);
 void ss_sparse_ops_free(struct ss_sparse_ops *s);

@@ -26,7 +26,7 @@ struct ss_stack_tree {
 	struct ss_intern *texts;	/* keeps the frames; NULL: they outlive the tree */
 	uint32_t most_depth;
 	size_t most;		/* outermost ones apart */
-	struct ss_arena arena;	/* of frames that nobody else keeps */
+	struct ss_arena arena;	/* of frames that no other owner keeps */
 	bool cut;
 };
 

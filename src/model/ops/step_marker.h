@@ -13,7 +13,7 @@ struct ss_step_marker {
 	struct ss_str name; /* "": by its group */
 };
 
-/* By group, the one that counts first. */
+/* The marker of each group that counts first. */
 void ss_step_markers_sort(struct ss_step_marker *v, size_t n);
 
 #endif

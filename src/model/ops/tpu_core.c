@@ -14,9 +14,9 @@
 #include "base/safe.h"
 #include "base/vec.h"
 #include "model/device/op_facts.h"
+#include "model/host/forget.h"
 #include "model/host/opname.h"
 #include "model/host/stat_projection.h"
-#include "model/ops/ops_build.h"
 #include "model/ops/sparse_ops.h"
 #include "model/ops/step_marker.h"
 
@@ -37,7 +37,7 @@ struct sum {
 
 #define STEP_LEVELS 64 /* of events around one that are looked at for its step */
 
-/* Where the time of one group went, as far as its events stand together. */
+/* The time of one group, as far as its events are adjacent. */
 struct run {
 	int64_t group;
 	uint32_t first_cat, ncats;
@@ -93,7 +93,7 @@ struct pass {
 	struct rare_stats rare; /* of the event in progress, if it has any */
 };
 
-/* What one event says. */
+/* Stats of one event. */
 struct op_event {
 	struct ss_device_time at;
 	int64_t group;
@@ -714,19 +714,4 @@ void ss_tpu_core_free(struct ss_tpu_core *core)
 	free(core->cats);
 	free(core->collectives);
 	*core = (struct ss_tpu_core){ 0 };
-}
-
-struct ss_op ss_op_facts_op(const struct ss_op_facts *f)
-{
-	return (struct ss_op){
-		.program_id = f->program_id,
-		.name = f->name,
-		.long_name = f->long_name,
-		.category = f->category,
-		.provenance = f->provenance,
-		.dedup_name = f->dedup_name,
-		.source_file = f->source_file,
-		.source_stack = f->source_stack,
-		.source_line = f->source_line,
-	};
 }

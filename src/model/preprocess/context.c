@@ -21,7 +21,7 @@ static const enum ss_stat stats[SS_CTX_COUNT] = {
 	[SS_CTX_FLOW] = SS_STAT_FLOW,
 };
 
-/* What keys from SS_CTX_COMMON on mean to the events of a type. */
+/* The meaning of keys from SS_CTX_COMMON on for events of a type. */
 enum ids {
 	IDS_NONE,
 	IDS_STEP_FROM, IDS_STEP_TO,

@@ -46,7 +46,7 @@ static inline bool ss_context_has(const struct ss_context *c, enum ss_context_ke
 	return c->has >> key & 1;
 }
 
-/* As XProf reads where it expects an int64: other kinds count as 0. */
+/* Read a value like XProf where it expects an int64: other kinds count as 0. */
 static inline int64_t ss_context_int(const struct ss_context *c, enum ss_context_key key)
 {
 	return c->is_uint >> key & 1 ? 0 : c->v[key];

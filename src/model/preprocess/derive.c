@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-/* What was made before, while loading, is known; of several of one name the first. */
+/* Names that were added while loading are used again; if several are equal, the first. */
 bool ss_deriver_init(struct ss_deriver *d, struct ss_host *h, struct ss_plane *p, struct ss_arena *arena)
 {
 	*d = (struct ss_deriver){ .h = h, .p = p, .arena = arena };
@@ -90,22 +90,21 @@ uint32_t ss_deriver_op(struct ss_deriver *d, struct ss_str full)
 	return take_apart(d, full, &op) && ss_vec_push(&d->ops, op) ? i : SS_NONE;
 }
 
-bool ss_deriver_add_op(struct ss_deriver *d, uint32_t op, const struct ss_nest_item *span, struct ss_nest *scopes,
+bool ss_deriver_add_op(struct ss_deriver *d, uint32_t op, struct ss_nest_item *item, struct ss_nest *scopes,
 		       struct ss_nest *ops)
 {
 	const struct ss_derived_op *o = &d->ops.v[op];
-	struct ss_nest_item item = *span;
-	item.scopes = NULL;
+	item->scopes = NULL;
 	/* An op without scopes leaves those open that are. */
 	if (o->nscopes) {
-		item.metas = &d->scopes.v[o->first_scope];
-		item.nmetas = o->nscopes;
-		if (!ss_nest_add(scopes, &item))
+		item->metas = &d->scopes.v[o->first_scope];
+		item->nmetas = o->nscopes;
+		if (!ss_nest_add(scopes, item))
 			return false;
 	}
-	item.metas = &o->op;
-	item.nmetas = 1;
-	return ss_nest_add(ops, &item);
+	item->metas = &o->op;
+	item->nmetas = 1;
+	return ss_nest_add(ops, item);
 }
 
 int64_t ss_derived_line_id(uint32_t id)

@@ -1,6 +1,6 @@
 /*
- * derive.h - what those share who derive lines: names made up for a plane, and op names taken apart
- * once each.
+ * derive.h - shared code of the derivation of lines: synthetic names of a plane, and op names, each
+ * parsed once.
  */
 #ifndef SS_MODEL_PREPROCESS_DERIVE_H
 #define SS_MODEL_PREPROCESS_DERIVE_H
@@ -39,8 +39,8 @@ void ss_deriver_free(struct ss_deriver *d);
 uint32_t ss_deriver_name(struct ss_deriver *d, struct ss_str name, struct ss_str display_name);
 /* Index into ops of an op's full name ("a/b/MatMul:MatMul"), SS_NONE when memory is out. `full` must live as long as the plane. */
 uint32_t ss_deriver_op(struct ss_deriver *d, struct ss_str full);
-/* Add an op to the lines of scopes and of ops. */
-bool ss_deriver_add_op(struct ss_deriver *d, uint32_t op, const struct ss_nest_item *span, struct ss_nest *scopes,
+/* Add an op to the lines of scopes and of ops. The names of `item` are overwritten; scope ranges are not known. */
+bool ss_deriver_add_op(struct ss_deriver *d, uint32_t op, struct ss_nest_item *item, struct ss_nest *scopes,
 		       struct ss_nest *ops);
 /* The id of a derived line: of enum ss_derived_line, or beyond. */
 int64_t ss_derived_line_id(uint32_t id);

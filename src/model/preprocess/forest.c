@@ -32,7 +32,7 @@ static struct ss_event_link context_link(int64_t type, int64_t id, uint32_t even
 	return (struct ss_event_link){ ss_event_link_key(SS_EVENT_LINK_CONTEXT, (uint64_t)type, (uint64_t)id), event, SS_NONE };
 }
 
-/* What the stats of one event contribute to its line. `as` is the event that gets the links. */
+/* The contribution of an event's stats to its line. `as` is the event that gets the links. */
 static bool add_links(struct ss_forest_line *fl, const struct ss_context *c, uint32_t as)
 {
 	const int64_t *v = c->v;
@@ -71,7 +71,7 @@ static bool add_executor(struct ss_forest_line *fl, const struct ss_context *c, 
 								   ss_context_int(c, SS_CTX_ITER) });
 }
 
-/* What an event is in the forest, by its type. */
+/* The role of an event in the forest, by its type. */
 enum forest_role { NO_ROLE, KERNEL, EXECUTOR, ITERATOR, CAPTURED, OP, EAGER };
 
 static const uint8_t roles[SS_EV_COUNT] = {
@@ -286,7 +286,7 @@ static void lay_out(struct bundling *b, uint32_t *nproducers, uint32_t *nconsume
 	}
 }
 
-/* Where one id is launched several times, the last launch counts: the others lose their link. */
+/* If one id is launched several times, the last launch counts, and the others lose their link. */
 static void only_last(struct ss_forest *f, const struct ss_link_group *b, struct ss_node kept)
 {
 	const struct ss_node old = f->producers[b->first_producer];
@@ -341,7 +341,6 @@ static bool link_group(struct ss_forest *f)
 		count_consumers(&b, &f->lines[i]);
 	ss_u64map_free(&b.by_key);
 	f->link_groups = b.link_groups.v;
-	f->nlink_groups = (uint32_t)b.link_groups.n;
 	if (!ok)
 		return false;
 	lay_out(&b, &nproducers, &nconsumers);

@@ -1,6 +1,5 @@
 /*
- * forest.h - who caused whom: events nested in one another, and events linked over lines
- * (docs/model/preprocess.md).
+ * forest.h - causes of events: events nested in one another, and events linked across lines (docs/model/preprocess.md).
  *
  * Exists only while a host is loaded. Lines that neither begin a group nor are linked to others cost
  * nothing but a look at their stats. Of the rest, those events are kept that a walk can begin at or come
@@ -42,7 +41,7 @@ enum ss_event_link_kind {	/* in the order in which they make parents */
 struct ss_event_link {
 	uint64_t key;		/* equal at both ends; the kind in its highest two bits, see ss_event_link_kind_of */
 	uint32_t event;
-	uint32_t link_group;	/* SS_NONE: nobody at the other end */
+	uint32_t link_group;	/* SS_NONE: no event at the other end */
 };
 
 struct ss_event_links {
@@ -105,7 +104,6 @@ struct ss_forest {
 	struct ss_forest_line *lines;
 	uint32_t nlines;
 	struct ss_link_group *link_groups;
-	uint32_t nlink_groups;
 	struct ss_node *producers, *consumers;
 	/* The first events of loop iterations, in the order of time. Where there are any, they are the only roots. */
 	SS_VEC(struct ss_node) loop_roots;
@@ -164,7 +162,7 @@ struct ss_nest_walk {
 enum ss_nest_entered { SS_NEST_ASYNC, SS_NEST_ENTERED, SS_NEST_NO_MEMORY };
 /* Go to event i: behind it, `open` ends with it, unless it is asynchronous. */
 enum ss_nest_entered ss_nest_walk_enter(struct ss_nest_walk *w, uint32_t i);
-/* The innermost event around the one that was entered last, SS_NONE for none. */
+/* The innermost event that encloses the last entered event, SS_NONE for none. */
 static inline uint32_t ss_nest_walk_parent(const struct ss_nest_walk *w)
 {
 	return w->open.n > 1 ? w->open.v[w->open.n - 2].event : SS_NONE;

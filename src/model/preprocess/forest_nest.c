@@ -52,7 +52,7 @@ static bool keep_open(struct ss_nest_walk *w)
 	return true;
 }
 
-/* What is left of the events with links and the roots of a line, all in the order of the events. */
+/* The rest of the events with links and of the roots of a line, in the order of the events. */
 struct keys {
 	const struct ss_forest_line *line;
 	size_t out, in, root;

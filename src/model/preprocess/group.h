@@ -13,7 +13,7 @@ struct ss_grouping {
 	struct ss_host *h;
 	struct ss_forest forest;
 	SS_VEC(struct ss_group) groups;	/* index = group id; strings in the host's arena */
-	/* Which group's root led into another group: parent << 32 | child, without repetition. */
+	/* Pairs of groups where the root of one led into the other: parent << 32 | child, without repetition. */
 	SS_VEC(uint64_t) relations;
 	struct ss_u64map related;
 	size_t max_relations;		/* more than there are events are of no use, and could be 60 times as many */

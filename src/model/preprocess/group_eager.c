@@ -38,7 +38,7 @@ static bool visit(void *arg, const struct ss_forest *f, struct ss_node n)
 	return true;
 }
 
-/* How many events caused this one, and one of them. */
+/* The number of events that caused this one, and one of them. */
 static uint32_t count_causes(const struct ss_forest *f, struct ss_node n, size_t link, struct ss_node *cause)
 {
 	const struct ss_forest_line *fl = &f->lines[n.line];
@@ -72,7 +72,7 @@ static bool state_by_links(struct eager *e, struct ss_node n, size_t link, int8_
 		return true;
 	}
 	*state = NONE;
-	/* Where nothing around says anything, the way up need not be gone once more. */
+	/* If the enclosing events give no answer, they need not be searched again. */
 	if (around == NONE && causes == 1)
 		n = cause;
 	return ss_forest_ancestor(&e->g->forest, n, true, visit, state, &found, err);

@@ -187,6 +187,36 @@ static bool find_step(struct cursor *c, int64_t begin, int64_t end)
 	return found;
 }
 
+/* The group of the step that an event overlaps, by the groups of the steps. */
+static inline int32_t step_group(struct cursor *c, const int32_t *group, const struct ss_line *l, uint32_t i)
+{
+	return find_step(c, l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i)) ? group[c->at] : SS_NO_GROUP;
+}
+
+/* Of a line without groups, as runs, which no one need pack. *few: there are few, and the line has them. */
+static bool spread_runs(struct cursor c, const int32_t *group, struct ss_line *l, bool *few)
+{
+	SS_VEC(struct ss_group_run) runs = { 0 };
+	*few = true;
+	for (uint32_t i = 0; *few && i < l->ev.n; i++) {
+		int32_t id = step_group(&c, group, l, i);
+		if (runs.n && runs.v[runs.n - 1].group == id)
+			continue;
+		*few = runs.n < ss_line_max_runs(l);
+		if (*few && !ss_vec_push(&runs, (struct ss_group_run){ i, id })) {
+			ss_vec_free(&runs);
+			return false;
+		}
+	}
+	if (*few) {
+		l->runs = runs.v;
+		l->nruns = (uint32_t)runs.n;
+	} else {
+		ss_vec_free(&runs);
+	}
+	return true;
+}
+
 /*
  * Each event gets the group of the step that it overlaps; touching counts. `group` are those of the
  * steps before; one that had none and gets one here hands it on.
@@ -195,14 +225,18 @@ static bool spread_to_line(const struct ss_line *steps, int32_t *group, struct s
 {
 	struct cursor c = { .steps = &steps->ev, .sorted = l->ev.sorted,
 			    .budget = ((uint64_t)l->ev.n + steps->ev.n) * 16 };
-	if (!ss_line_need_groups(l))
+	bool few = false;
+	if (!l->group && l->ev.sorted && l->ev.n && steps->ev.n && !spread_runs(c, group, l, &few))
 		return false;
-	for (uint32_t i = 0; steps->ev.n && i < l->ev.n; i++) {
-		if (!find_step(&c, l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i)) || group[c.at] == SS_NO_GROUP)
+	if (!few && !ss_line_need_groups(l))
+		return false;
+	for (uint32_t i = 0; !few && steps->ev.n && i < l->ev.n; i++) {
+		int32_t id = step_group(&c, group, l, i);
+		if (id == SS_NO_GROUP)
 			continue;
-		l->group[i] = group[c.at];
+		l->group[i] = id;
 		if (l == steps && group[i] == SS_NO_GROUP)
-			group[i] = group[c.at];
+			group[i] = id;
 	}
 	return true;
 }

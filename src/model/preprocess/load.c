@@ -45,7 +45,7 @@ static void *load(void *owner, struct ss_err *err)
 	if (ok && !h->preprocessed)
 		ok = ss_preprocess_group(h, err) && ss_preprocess_gpu_steps(h, err);
 	if (!ok) {
-		/* As it was before: lack of memory may pass, and loading begins anew. */
+		/* Restore the state before: memory may be available later, and loading begins anew. */
 		ss_host_free_events(h);
 		for (uint32_t i = 0; i < h->nplanes; i++)
 			h->planes[i].nlines = h->planes[i].x->nlines;

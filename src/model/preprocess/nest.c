@@ -24,8 +24,6 @@ void ss_nest_free(struct ss_nest *nest)
 /* Fit the spans that close together into one another, from the outside in. */
 static void fit(struct ss_nest *nest, uint32_t level)
 {
-	if (nest->nopen <= level + 1)
-		return;
 	const struct ss_nest_open *top = &nest->open[nest->nopen - 1];
 	int64_t max_ns = (int64_t)(ss_safe_between(top->begin_ps, top->end_ps) / PS_PER_NS) - 1, ns = 0;
 	int64_t begin_ps = 0, end_ps = 0;
@@ -43,22 +41,26 @@ static inline bool settle_from(struct ss_nest *nest, uint32_t level)
 {
 	for (uint32_t k = level; k < nest->nopen; k++) {
 		const struct ss_nest_open *o = &nest->open[k];
-		if (!ss_spans_set(&nest->spans, o->event, o->begin_ps, o->end_ps))
+		if (!ss_spans_set(&nest->spans, o->event, o->begin_ps, o->end_ps, o->first, o->last))
 			return false;
 	}
 	nest->nopen = level < nest->nopen ? level : nest->nopen;
 	return true;
 }
 
-static bool close_from(struct ss_nest *nest, uint32_t level)
+static bool close_ruled(const struct ss_nest *nest)
 {
-	fit(nest, level);
-	if (!settle_from(nest, level))
-		return false;
-	for (unsigned i = 0; level == 0 && i < SS_NEST_RULED && nest->ruled[i]; i++)
-		if (!close_from(nest->ruled[i], 0))
+	for (unsigned i = 0; i < SS_NEST_RULED && nest->ruled[i]; i++)
+		if (!ss_nest_close(nest->ruled[i]))
 			return false;
 	return true;
+}
+
+static inline bool close_from(struct ss_nest *nest, uint32_t level)
+{
+	if (nest->nopen > level + 1)
+		fit(nest, level);
+	return settle_from(nest, level) && (level || !nest->ruled[0] || close_ruled(nest));
 }
 
 bool ss_nest_close(struct ss_nest *nest)
@@ -93,12 +95,13 @@ static bool begin_span(struct ss_nest *nest, const struct ss_nest_item *item, ui
 	uint32_t i = nest->spans.n;
 	if (!nest->open && !(nest->open = malloc(SS_NEST_LEVELS * sizeof(*nest->open))))
 		return false;
-	if (!ss_spans_add(&nest->spans, item->begin_ps, item->metas[level], (int32_t)item->group))
+	if (!ss_spans_add(&nest->spans, item->metas[level], (int32_t)item->group))
 		return false;
 	nest->in_order &= item->begin_ps > nest->last_ps;
 	nest->last_ps = item->begin_ps;
 	nest->open[level] = (struct ss_nest_open){
-		.event = i, .meta = item->metas[level], .begin_ps = item->begin_ps, .end_ps = item->end_ps,
+		.event = i, .first = item->event, .last = item->event, .meta = item->metas[level],
+		.begin_ps = item->begin_ps, .end_ps = item->end_ps,
 		.scope = item->scopes ? item->scopes[level] : SS_NO_SCOPE, .group = (int32_t)item->group,
 	};
 	nest->nopen = level + 1;
@@ -114,10 +117,13 @@ bool ss_nest_add(struct ss_nest *nest, const struct ss_nest_item *item)
 			struct ss_nest_open *o = &nest->open[level];
 			if (ss_quirk_span_is_unset(o->begin_ps, o->end_ps)) {
 				o->begin_ps = item->begin_ps;
+				o->first = item->event;
 				nest->in_order = false;
 			}
-			if (item->end_ps > o->end_ps)
+			if (item->end_ps > o->end_ps) {
 				o->end_ps = item->end_ps;
+				o->last = item->event;
+			}
 			continue;
 		}
 		if (!close_from(nest, level))
@@ -132,22 +138,23 @@ bool ss_nest_add(struct ss_nest *nest, const struct ss_nest_item *item)
 
 static bool is_sorted(const struct ss_spans *s)
 {
-	for (uint32_t i = 1; i < s->n; i++) {
-		int64_t begin = ss_spans_begin_ps(s, i), before = ss_spans_begin_ps(s, i - 1);
-		if (begin < before || (begin == before && ss_spans_dur_ps(s, i) > ss_spans_dur_ps(s, i - 1)))
+	struct ss_span_times before = { INT64_MIN, 0 };
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct ss_span_times t = ss_spans_times(s, i);
+		if (t.begin_ps < before.begin_ps || (t.begin_ps == before.begin_ps && t.dur_ps > before.dur_ps))
 			return false;
+		before = t;
 	}
 	return true;
 }
 
 bool ss_nest_to_spans(struct ss_nest *nest, struct ss_spans *out, bool *sorted)
 {
-	/* As in XProf, what is open at the end of a GPU's stream stays as it is. */
-	if (!nest->gpu)
+	/* As in XProf, open events at the end of a GPU's stream are not changed. */
+	if (!nest->gpu && nest->nopen > 1)
 		fit(nest, 0);
-	if (!settle_from(nest, 0))
+	if (!settle_from(nest, 0) || !ss_spans_finish(&nest->spans))
 		return false;
-	ss_spans_finish(&nest->spans);
 	*sorted = nest->in_order || is_sorted(&nest->spans);
 	*out = nest->spans;
 	nest->spans = (struct ss_spans){ 0 };
@@ -167,9 +174,10 @@ static bool copy_columns(const struct ss_spans *s, struct ss_line *line)
 		return false;
 	e->n = s->n;
 	for (uint32_t i = 0; i < s->n; i++) {
-		e->begin_ps[i] = ss_spans_begin_ps(s, i);
-		e->dur_ps[i] = ss_spans_dur_ps(s, i);
-		e->meta[i] = s->v[i].meta;
+		struct ss_span_times t = ss_spans_times(s, i);
+		e->begin_ps[i] = t.begin_ps;
+		e->dur_ps[i] = t.dur_ps;
+		e->meta[i] = ss_spans_meta(s, i);
 		line->group[i] = ss_runs_group(s->runs.v, s->runs.n, i);
 	}
 	return true;

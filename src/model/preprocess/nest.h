@@ -29,13 +29,14 @@ struct ss_line;
 /* A span that may go on. */
 struct ss_nest_open {
 	uint32_t event, meta;
+	uint32_t first, last;		/* as in ss_span_draft */
 	int64_t begin_ps, end_ps;
 	int64_t scope;
 	int32_t group;
 };
 
 struct ss_nest {
-	/* Of the events so far, in the order of begin, outer before inner; times are set once they close. */
+	/* The events so far, by begin, outer before inner; their times are set when they close. */
 	struct ss_spans spans;
 	struct ss_nest_open *open;	/* by level, nopen of SS_NEST_LEVELS */
 	uint32_t nopen;
@@ -51,6 +52,7 @@ struct ss_nest_item {
 	uint32_t nmetas;
 	const int64_t *scopes;	/* scope range id per level, or SS_NO_SCOPE; NULL: none known */
 	int64_t begin_ps, end_ps;
+	uint32_t event;		/* that the times are of, of spans.of; SS_NONE: of another line. Without spans.of nobody reads it */
 	int64_t group;		/* SS_NO_GROUP: none */
 };
 
@@ -68,7 +70,7 @@ bool ss_nest_close(struct ss_nest *nest);
 void ss_nest_free(struct ss_nest *nest);
 
 /*
- * Nothing more is added: the events, as they are shown (13 bytes each), and whether they are in the
+ * Nothing more is added: the events, as they are shown (spans.h), and whether they are in the
  * order of time. False when memory is out; then `nest` is to be freed, else it is empty.
  */
 bool ss_nest_to_spans(struct ss_nest *nest, struct ss_spans *out, bool *sorted);

@@ -29,11 +29,11 @@ static uint32_t count_runs(const struct ss_line *l)
 	return n;
 }
 
-/* Where memory is out, all stays as it is. */
+/* If memory is out, nothing changes. */
 static void pack_groups(struct ss_line *l)
 {
 	uint32_t n = count_runs(l);
-	struct ss_group_run *runs = n && n <= l->ev.n / 8 ? malloc(n * sizeof(*runs)) : NULL;
+	struct ss_group_run *runs = n && n <= ss_line_max_runs(l) ? malloc(n * sizeof(*runs)) : NULL;
 	if (!runs)
 		return;
 	for (uint32_t i = 0; i < l->ev.n; i++)

@@ -1,8 +1,7 @@
 /*
- * preprocess.h - what is added to a host's events before anybody looks at them
- * (docs/architecture.md).
+ * preprocess.h - additions to a host's events before analyses read them (docs/architecture.md).
  *
- * Runs once, inside ss_host_load, over loaded columns. A file whose host and device planes all name
+ * * Runs once, inside ss_host_load, over loaded columns. A file whose host and device planes all name
  * the stat group_id came preprocessed and is left alone.
  */
 #ifndef SS_MODEL_PREPROCESS_PREPROCESS_H

@@ -15,8 +15,8 @@
 struct ss_gpu_coster;
 
 /*
- * `m` must be indexed and outlive it. `once`: what is fused is executed once, as a CPU does, and not as often as its users need
- * it. NULL when memory is out.
+ * `m` must be indexed and outlive it. `once`: fused instructions are executed once, as on a CPU, and
+ * not once for each use. NULL when memory is out.
  */
 struct ss_gpu_coster *ss_gpu_coster_new(const struct ss_hlo_module *m, bool once);
 void ss_gpu_coster_free(struct ss_gpu_coster *c);

@@ -1,6 +1,6 @@
 /*
- * gpu_coster.h - what the pieces of the GPU cost model share: gpu_cost.c (bytes, and what is asked
- * for), gpu_flops.c (work of single instructions), gpu_fusion.c (fusions).
+ * gpu_coster.h - shared parts of the GPU cost model: gpu_cost.c (bytes, and the public functions),
+ * gpu_flops.c (work of single instructions), gpu_fusion.c (fusions).
  */
 #ifndef SS_MODEL_PROGRAM_GPU_COSTER_H
 #define SS_MODEL_PROGRAM_GPU_COSTER_H
@@ -68,7 +68,7 @@ struct ss_str ss_gpu_shape(const struct ss_gpu_coster *c, uint32_t instr);
 /* The k-th computation that an instruction calls, SS_NONE if there is none. */
 uint32_t ss_gpu_called(const struct ss_gpu_coster *c, const struct ss_hlo_instr *in, uint32_t k);
 
-/* Which instructions have a cost; `reached` is zeroed, one for each. False when memory is out. */
+/* Find the instructions that have a cost; `reached` is zeroed and has one entry for each instruction. False: out of memory. */
 bool ss_gpu_reach(const struct ss_gpu_coster *c, bool *reached);
 
 /* Elements of an array, or of all arrays of a tuple. */

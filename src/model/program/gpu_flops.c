@@ -240,7 +240,7 @@ static float largest_branch(struct ss_gpu_coster *c, const struct ss_gpu_instr *
 	return max;
 }
 
-/* What the last instruction of a reduction costs an element; XLA looks at no other. */
+/* The cost per element of the last instruction of a reduction; XLA counts no other. */
 static float root_flops(const struct ss_gpu_coster *c, const struct ss_gpu_instr *i)
 {
 	uint32_t which = ss_gpu_called(c, &i->in, 0);

@@ -90,7 +90,7 @@ static bool passes_uses_on(const struct pass *s, const struct ss_hlo_instr *in)
 	       ss_str_is(in->opcode, "get-tuple-element");
 }
 
-/* How much of an operand is needed, rounded up to whole elements. */
+/* The needed part of an operand, rounded up to whole elements. */
 static float whole_elements(float use, float elements)
 {
 	return elements > 0 ? ceilf(use * elements) / elements : 0;
@@ -165,7 +165,7 @@ static uint32_t root_of(const struct pass *s)
 	return s->k->ninstrs - 1;
 }
 
-/* What the fusion returns. An array that it returns updated is updated in its place. */
+/* The results of the fusion. It updates an array that it returns updated in place. */
 static void mark_outputs(struct pass *s, uint32_t root)
 {
 	struct ss_hlo_instr in;

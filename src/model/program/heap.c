@@ -29,7 +29,7 @@ struct player {
 	int64_t bytes, unpadded_bytes;
 };
 
-/* Of the temporary allocations of this memory space that have a trace the largest. */
+/* The largest temporary allocation of this memory space that has a trace. */
 static uint32_t trace_of_largest(const struct ss_hlo_buffers *b, int64_t space)
 {
 	uint32_t best = SS_NONE;

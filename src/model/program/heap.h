@@ -14,7 +14,7 @@
 /* A buffer that lives at the peak. */
 struct ss_heap_live {
 	uint32_t buffer;	/* whose memory it is */
-	uint32_t shown;		/* who has it now: the last buffer that took the memory over */
+	uint32_t shown;		/* the owner now: the last buffer that took over the memory */
 };
 
 struct ss_heap {

@@ -119,7 +119,7 @@ static bool take(struct walk *w, uint32_t value, uint32_t consumer, uint32_t sta
 	return true;
 }
 
-/* What an operation takes; of a computation's root also what it is or holds. */
+/* The values that an operation takes; for a computation's root also its own value or elements. */
 static bool take_all(struct walk *w, uint32_t i, bool root)
 {
 	for (uint32_t k = 0; w->look[i] == MAKES && k < operands(w, i); k++)

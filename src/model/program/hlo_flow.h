@@ -1,9 +1,10 @@
 /*
  * hlo_flow.h - which operation of a program takes what of which other's result.
  *
- * Elements of tuples, bitcasts and the like cost nothing and are looked through, and so are the tuples in which values go into
- * loops and calls: what takes a tuple takes its values. Tokens, which only order, are no values. A value is told by the operation
- * that makes it and the element of its result, so that it is one value by whatever instructions it is reached.
+ * * Elements of tuples, bitcasts and the like cost nothing and are looked through, and so are the
+ * tuples in which values go into loops and calls: what takes a tuple takes its values. Tokens, which
+ * only order, are no values. A value is identified by the operation that makes it and the element of
+ * its result, so that every path to it gives the same value.
  */
 #ifndef SS_MODEL_PROGRAM_HLO_FLOW_H
 #define SS_MODEL_PROGRAM_HLO_FLOW_H

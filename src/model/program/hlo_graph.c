@@ -303,7 +303,7 @@ struct builder {
 
 static bool is_no_node(const struct ss_hlo_graph *g, uint32_t i)
 {
-	/* What is a result is shown for itself. */
+	/* A result is shown as a node of its own. */
 	if ((is_op(g, i, SS_GRAPH_CONSTANT) || g->scalar[i] != SS_NONE) &&
 	    ss_hlo_root_of(g->m, g->links.computation[i]) != i)
 		return true;
@@ -316,7 +316,7 @@ static bool tie(struct builder *b, uint32_t from, uint32_t to, uint32_t operand_
 	return ss_vec_push(&b->ties, (struct tie){ from, to, operand_number, cluster, (uint8_t)kind });
 }
 
-/* What the instruction needs. A parameter of a fusion needs the fusion's operand. */
+/* The operands of the instruction. A parameter of a fusion has the fusion's operand. */
 static bool link_operands(struct builder *b, uint32_t i)
 {
 	const struct ss_hlo_graph *g = b->g;

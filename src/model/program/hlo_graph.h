@@ -1,11 +1,11 @@
 /*
- * hlo_graph.h - the neighbourhood of an instruction: which instructions are near it, and how they
- * are drawn together.
+ * hlo_graph.h - the neighbourhood of an instruction: which instructions are near it, and how they are
+ * drawn together.
  *
- * From the root outwards over operands and users, up to a distance; then all that the computations
- * hold that are called from there. Constants and elements of tuples are no nodes of their own but
- * are said in the nodes that use them. The rules, and the order of nodes, boxes and edges, are
- * those of the compiler's own drawings, which XProf shows.
+ * * From the root outwards over operands and users, up to a distance; then all that the computations
+ * hold that are called from there. Constants and elements of tuples have no nodes of their own; the
+ * nodes that use them name them. The rules, and the order of nodes, boxes and edges, are those of the
+ * compiler's own drawings, which XProf shows.
  */
 #ifndef SS_MODEL_HLO_GRAPH_H
 #define SS_MODEL_HLO_GRAPH_H
@@ -73,7 +73,7 @@ struct ss_hlo_graph {
 	bool merge_fusions;
 	/* By instruction. */
 	uint8_t *op, *state;	/* enum ss_graph_op, enum ss_graph_state */
-	bool *merged;		/* it is said in those that use it (constants are, too) */
+	bool *merged;		/* the nodes that use it name it (as for constants) */
 	uint32_t *given;	/* of a parameter of a fusion: the fusion's operand, SS_NONE for others */
 	uint32_t *scalar;	/* of a broadcast in a fusion: the one number that it spreads, a constant; SS_NONE for others */
 	/* By computation. */

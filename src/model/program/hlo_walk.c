@@ -98,25 +98,46 @@ struct ss_hlo_walk ss_hlo_walk_of(const struct ss_hlo_module_ties *t)
 
 /* ---- near ---- */
 
+static void reach_one(struct ss_hlo_near *near, uint32_t instr, uint32_t distance)
+{
+	if (near->distance[instr] != SS_NONE)
+		return;
+	near->distance[instr] = distance;
+	near->order[near->n++] = instr;
+}
+
 static void reach_all(struct ss_hlo_near *near, struct ss_hlo_list l, uint32_t distance)
 {
 	for (uint32_t k = 0; k < l.n; k++)
-		if (near->distance[l.v[k]] == SS_NONE) {
-			near->distance[l.v[k]] = distance;
-			near->order[near->n++] = l.v[k];
-		}
+		reach_one(near, l.v[k], distance);
+}
+
+/* `entered`, by computation: its parameters were reached before, and no later. */
+static void reach_called(struct ss_hlo_near *near, const struct ss_hlo_walk *w, uint32_t at, uint32_t distance, unsigned direction,
+			 bool *entered)
+{
+	struct ss_hlo_list called = w->list(w->graph, at, SS_HLO_CALLED);
+	for (uint32_t k = 0; k < called.n; k++) {
+		struct ss_hlo_body b = w->body(w->graph, called.v[k]);
+		if (direction & SS_HLO_UP && b.root != SS_NONE)
+			reach_one(near, b.root, distance);
+		for (uint32_t p = b.first; direction & SS_HLO_DOWN && !entered[called.v[k]] && p < b.first + b.n; p++)
+			if (w->is_parameter(w->graph, p))
+				reach_one(near, p, distance);
+		entered[called.v[k]] = true;
+	}
 }
 
 bool ss_hlo_near_of(struct ss_hlo_near *near, const struct ss_hlo_walk *w, uint32_t centre, uint32_t radius, unsigned direction,
-		    struct ss_arena *arena)
+		    bool into_calls, struct ss_arena *arena)
 {
+	bool *entered = SS_NEW_N(arena, bool, (size_t)w->ncomputations + 1);
 	*near = (struct ss_hlo_near){ .order = SS_NEW_N(arena, uint32_t, w->ninstrs),
 				      .distance = SS_NEW_N(arena, uint32_t, w->ninstrs) };
-	if (!near->order || !near->distance)
+	if (!near->order || !near->distance || !entered)
 		return false;
 	memset(near->distance, 0xff, w->ninstrs * sizeof(*near->distance));
-	near->distance[centre] = 0;
-	near->order[near->n++] = centre;
+	reach_one(near, centre, 0);
 	for (uint32_t head = 0; head < near->n; head++) {
 		uint32_t at = near->order[head], next = near->distance[at] + 1;
 		if (near->distance[at] >= radius)
@@ -125,6 +146,8 @@ bool ss_hlo_near_of(struct ss_hlo_near *near, const struct ss_hlo_walk *w, uint3
 			reach_all(near, w->list(w->graph, at, SS_HLO_OPERANDS), next);
 		if (direction & SS_HLO_DOWN)
 			reach_all(near, w->list(w->graph, at, SS_HLO_USERS), next);
+		if (into_calls)
+			reach_called(near, w, at, next, direction, entered);
 	}
 	return true;
 }

@@ -1,8 +1,10 @@
 /*
- * hlo_walk.h - walks over a program's instructions: what is near one of them, and the shortest path from one to another.
+ * hlo_walk.h - walks over a program's instructions: the neighbourhood of an instruction, and the
+ * shortest path between two.
  *
- * Breadth first, linear in what is reached and the bodies of what it calls. The graph is seen through functions, so that one that
- * was read from a text (xprof/cli/graph.h) is walked as a module is.
+ * * * The walk is breadth first, and linear in the reached instructions and the called bodies. The
+ * graph is seen through functions, so that one that was read from a text (xprof/cli/graph.h) is walked
+ * as a module is.
  */
 #ifndef SS_MODEL_PROGRAM_HLO_WALK_H
 #define SS_MODEL_PROGRAM_HLO_WALK_H
@@ -55,9 +57,12 @@ struct ss_hlo_near {
 	uint32_t *distance; /* by instruction, in edges; SS_NONE: not reached */
 };
 
-/* Over operands (UP) and users (DOWN), not into computations. */
+/*
+ * Over operands (UP) and users (DOWN). `into_calls`: also into the computations that an instruction calls, UP to their results,
+ * DOWN to their parameters; an edge each.
+ */
 bool ss_hlo_near_of(struct ss_hlo_near *near, const struct ss_hlo_walk *w, uint32_t centre, uint32_t radius, unsigned direction,
-		    struct ss_arena *arena);
+		    bool into_calls, struct ss_arena *arena);
 
 /* ---- path ---- */
 
@@ -68,7 +73,7 @@ struct ss_hlo_step {
 		SS_HLO_USED_BY,
 		SS_HLO_PARAMETER_OF, /* of the computation that the one before calls */
 		SS_HLO_RESULT_OF,    /* likewise */
-		SS_HLO_RETURNS_TO,   /* the one before is the result of what it calls */
+		SS_HLO_RETURNS_TO,   /* the previous instruction is the result of the called computation */
 		SS_HLO_OPERAND,
 		SS_HLO_CALLED_FROM,
 	} relation; /* to the step before */

@@ -23,7 +23,7 @@ struct ss_recompiled {
 	struct ss_str function; /* likewise: "score (main.py:6)"; "" */
 };
 
-/* What is known of nothing. */
+/* The value for a host of which nothing is known. */
 struct ss_recompiled ss_recompiled_none(void);
 /* `function`: "update()". Texts go to `arena`. */
 bool ss_recompiled_read(struct ss_recompiled *out, struct ss_host *h, struct ss_str function, struct ss_arena *arena,

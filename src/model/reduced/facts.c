@@ -6,27 +6,6 @@
 static ss_facts_fn *const kinds[] = { ss_facts_requests, ss_facts_device, ss_facts_steps,
 				      ss_facts_ops, ss_facts_time, ss_facts_pages };
 
-static void nothing(void *data)
-{
-	(void)data;
-}
-
-void *ss_facts_part(struct ss_pack *p, struct ss_host *h, enum ss_host_part part, size_t size)
-{
-	void *data = p->bad ? NULL : ss_arena_zalloc(p->arena, 1, size);
-	p->no_memory |= !p->bad && !data;
-	if (data)
-		ss_part_put(&h->parts[part], data, nothing);
-	return data;
-}
-
-void *ss_facts_either(struct ss_pack *p, struct ss_host *h, enum ss_host_part part, const void *made, void *own, size_t size)
-{
-	if (p->reading)
-		return ss_facts_part(p, h, part, size);
-	return made ? memcpy(own, made, size) : NULL;
-}
-
 static bool all_kinds(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
 	for (size_t i = 0; i < SS_COUNT(kinds) && !p->bad && !p->no_memory; i++)

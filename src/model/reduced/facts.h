@@ -48,6 +48,7 @@ typedef bool ss_facts_fn(struct ss_pack *p, struct ss_host *h, struct ss_err *er
 ss_facts_fn ss_facts_ops, ss_facts_steps, ss_facts_time, ss_facts_requests, ss_facts_device, ss_facts_pages;
 
 /* The part, to be filled when reading: zeroed, in the arena. NULL: memory is out, or the bytes are damaged, as `p` remembers. */
+void ss_facts_put(struct ss_host *h, enum ss_host_part part, void *data);
 void *ss_facts_part(struct ss_pack *p, struct ss_host *h, enum ss_host_part part, size_t size);
 /*
  * The part either way: when reading as above, when writing a copy in `own` of what was made. NULL: when writing, it could not be

@@ -1,6 +1,9 @@
 /* facts_steps.c - steps of a host, marked and inferred, with what each core did in them. */
+#include "model/cluster/skeleton.h"
 #include "model/reduced/facts.h"
 #include "model/steps/inferred.h"
+
+#define MOST_CATEGORIES 64 /* of a step, whose times are added up */
 
 /* How many of the cats and collectives are of its steps. */
 static void count(const struct ss_tpu_core *c, size_t *ncats, size_t *ncollectives)
@@ -14,14 +17,24 @@ static void count(const struct ss_tpu_core *c, size_t *ncats, size_t *ncollectiv
 	}
 }
 
-static void core_steps(struct ss_pack *p, struct ss_tpu_core *c)
+/* The step of a device in the skeleton: most cores are devices, and have the same steps. */
+static struct ss_skel_step known_step(const struct ss_pack *p, size_t device, size_t i)
+{
+	const struct ss_skeleton *s = p->skeleton;
+	bool known = s && device < s->devices.n && i < s->devices.v[device].steps.n;
+	return known ? s->devices.v[device].steps.v[i] : (struct ss_skel_step){ 0, 0, 0 };
+}
+
+static void core_steps(struct ss_pack *p, struct ss_tpu_core *c, size_t device)
 {
 	PACK_ARRAY(p, c->steps, c->nsteps, 7);
 	struct ss_core_step *s = c->steps;
 	size_t n = s ? c->nsteps : 0, ncats, ncollectives;
 	PACK_TIMES(p, s, n, group);
-	PACK_TIMES(p, s, n, begin_ps);
-	PACK_COLUMN(p, PACK_U, s, n, dur_ps);
+	for (size_t i = 0; i < n; i++)
+		PACK_NEAR(p, s[i].begin_ps, known_step(p, device, i).begin_ps);
+	for (size_t i = 0; i < n; i++)
+		PACK_NEAR(p, s[i].dur_ps, known_step(p, device, i).end_ps - known_step(p, device, i).begin_ps);
 	PACK_TIMES(p, s, n, first_cat);
 	PACK_COLUMN(p, PACK_U, s, n, ncats);
 	PACK_TIMES(p, s, n, first_collective);
@@ -44,7 +57,7 @@ static void core_steps(struct ss_pack *p, struct ss_tpu_core *c)
 }
 
 /* Its steps, and what they point to; nothing of its operations. */
-static void one_core(struct ss_pack *p, struct ss_tpu_core *c)
+static void one_core(struct ss_pack *p, struct ss_tpu_core *c, size_t device)
 {
 	PACK_U(p, c->core_id);
 	PACK_I(p, c->replica_id);
@@ -59,7 +72,7 @@ static void one_core(struct ss_pack *p, struct ss_tpu_core *c)
 	PACK_ARRAY(p, c->categories, c->ncategories, 1);
 	for (size_t i = 0; c->categories && i < c->ncategories; i++)
 		PACK_S(p, c->categories[i]);
-	core_steps(p, c);
+	core_steps(p, c, device);
 }
 
 /* The cores that steps point to, each once. There are few: they are searched from the front. */
@@ -128,25 +141,51 @@ static void work(struct ss_pack *p, struct ss_step_core *c)
 	p->bad |= c->kind == SS_STEP_BY_WORK && !c->work_ps;
 }
 
-static void one_step(struct ss_pack *p, struct ss_step *s, const struct cores *cores)
+/* What the cores say of the i-th step: when it begins on the first of them, and how long it is on any of them. */
+static struct ss_core_step step_of_cores(const struct cores *cores, size_t i)
 {
+	struct ss_core_step step = { .dur_ps = 0 };
+	for (size_t k = 0; k < cores->n; k++) {
+		const struct ss_tpu_core *c = &cores->v[k];
+		if (!c->steps || i >= c->nsteps)
+			continue;
+		step.begin_ps = k ? step.begin_ps : c->steps[i].begin_ps;
+		step.dur_ps = c->steps[i].dur_ps > step.dur_ps ? c->steps[i].dur_ps : step.dur_ps;
+	}
+	return step;
+}
+
+/* What its operations leave of its step. */
+static uint64_t left_idle_ps(const struct ss_step_core *c)
+{
+	if (!c->step || !c->core || !c->core->cats || c->step->ncats > MOST_CATEGORIES)
+		return 0;
+	uint64_t left = c->dur_ps;
+	for (uint32_t i = 0; i < c->step->ncats; i++)
+		left -= c->core->cats[c->step->first_cat + i].self_ps;
+	return left;
+}
+
+static void one_step(struct ss_pack *p, struct ss_step *s, const struct cores *cores, size_t i_step)
+{
+	struct ss_core_step known = step_of_cores(cores, i_step);
 	PACK_I(p, s->num);
 	PACK_S(p, s->name);
-	PACK_I(p, s->begin_ps);
-	PACK_U(p, s->dur_ps);
+	PACK_NEAR(p, s->begin_ps, known.begin_ps);
+	PACK_NEAR(p, s->dur_ps, known.dur_ps);
 	struct ss_step_core *v = (struct ss_step_core *)(uintptr_t)s->cores;
 	PACK_ARRAY(p, v, s->ncores, 8);
 	for (size_t i = 0; v && i < s->ncores && !p->bad; i++) {
 		struct ss_step_core *c = &v[i];
 		PACK_ENUM(p, c->kind, SS_STEP_SPARSE_CORE + 1);
 		PACK_U(p, c->core_id);
-		PACK_NEAR(p, c->begin_ps, s->begin_ps);
-		PACK_NEAR(p, c->dur_ps, s->dur_ps);
-		PACK_U(p, c->idle_ps);
-		PACK_U(p, c->host_input_ps);
-		PACK_U(p, c->busy_ps);
 		place(p, c, cores);
 		p->bad |= c->kind == SS_STEP_TENSOR_CORE && (!c->core || !c->step);
+		PACK_NEAR(p, c->begin_ps, c->step ? c->step->begin_ps : s->begin_ps);
+		PACK_NEAR(p, c->dur_ps, c->step ? c->step->dur_ps : s->dur_ps);
+		PACK_NEAR(p, c->idle_ps, left_idle_ps(c));
+		PACK_U(p, c->host_input_ps);
+		PACK_U(p, c->busy_ps);
 		work(p, c);
 	}
 	if (p->reading)
@@ -171,10 +210,10 @@ static bool steps(struct ss_pack *p, struct ss_steps *s, struct ss_err *err)
 	PACK_F(p, s->inferred.confidence_frac);
 	PACK_ARRAY(p, cores.v, cores.n, 12);
 	for (size_t i = 0; cores.v && i < cores.n && !p->bad; i++)
-		one_core(p, &cores.v[i]);
+		one_core(p, &cores.v[i], i);
 	PACK_ARRAY(p, s->v, s->n, 5);
 	for (size_t i = 0; s->v && i < s->n && !p->bad; i++)
-		one_step(p, &s->v[i], &cores);
+		one_step(p, &s->v[i], &cores, i);
 	ss_arena_release(&scratch);
 	return true;
 }
@@ -194,7 +233,7 @@ static bool of_host(struct ss_pack *p, struct ss_host *h, enum ss_host_part part
 	return ok;
 }
 
-/* Where the program marked steps nobody asks for others. */
+/* If the program marked steps, other steps are not needed. */
 bool ss_facts_steps(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
 	size_t marked, inferred;

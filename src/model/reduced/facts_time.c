@@ -3,6 +3,10 @@
 #include "model/reduced/facts.h"
 #include "model/reduced/known.h"
 
+#include <stdlib.h>
+
+#define MOST_STEPS_ON 4 /* steps in which the operation of a collective is looked for */
+
 static void windows(struct ss_pack *p, struct ss_windows *w)
 {
 	PACK_ENUM(p, w->source, SS_STEPS_INFERRED + 1);
@@ -55,7 +59,73 @@ static void steps(struct ss_pack *p, struct ss_time_unit *u, size_t nwindows)
 		PACK_COLUMN(p, PACK_U, u->steps, n, ps[c]);
 }
 
-static void unit(struct ss_pack *p, struct ss_time_unit *u, size_t device, size_t nwindows)
+/* The operations that devices of a host met at, in the order of their first meeting. */
+struct met {
+	SS_VEC(uint64_t) digests;
+	SS_VEC(uint32_t) behind; /* which came behind it last */
+	struct ss_u64map numbers; /* writing */
+	const struct ss_windows *w;
+};
+
+/* New ones are numbered when their digest is known. False: memory is out. */
+static bool know(struct met *m, bool writing, uint64_t digest)
+{
+	return (!writing || ss_u64map_put(&m->numbers, digest, (uint32_t)m->digests.n)) && ss_vec_push(&m->digests, digest) &&
+	       ss_vec_push(&m->behind, 0);
+}
+
+static int64_t step_num(const struct met *m, uint64_t window)
+{
+	return window < m->w->n ? m->w->v[window].num : 0;
+}
+
+/* Its step is the one before's or a later one: that in which the operation is known. */
+static uint32_t find_met(struct met *m, uint64_t key, uint64_t *window)
+{
+	for (uint64_t i = 0; i < MOST_STEPS_ON && (!i || *window + i < m->w->n); i++) {
+		uint32_t at = ss_u64map_get(&m->numbers, ss_meeting_op(key, step_num(m, *window + i)));
+		if (at != SS_NONE) {
+			*window += i;
+			return at;
+		}
+	}
+	return SS_NONE;
+}
+
+/*
+ * A key is that of a step and an operation, and steps repeat their operations: how far the number of the operation is from the one
+ * that came behind the last one before, and by how many steps it is on.
+ */
+static void keys(struct ss_pack *p, struct met *m, struct ss_meeting *v, size_t n)
+{
+	uint64_t window = 0;
+	uint32_t first = 0, last = SS_NONE;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t *behind = last == SS_NONE ? &first : &m->behind.v[last];
+		uint64_t now = window, at = p->reading ? 0 : find_met(m, v[i].key, &now), on = now - window;
+		at = at == SS_NONE ? m->digests.n : at;
+		uint64_t code = ss_pack_zigzag(at - *behind) << 1 | (on != 0);
+		PACK_U(p, code);
+		if (code & 1)
+			PACK_U(p, on);
+		at = *behind + ss_pack_unzigzag(code >> 1);
+		window += on;
+		p->bad |= at > m->digests.n || (window && window >= m->w->n);
+		if (p->bad)
+			return;
+		*behind = last = (uint32_t)at;
+		if (at == m->digests.n) {
+			uint64_t digest = ss_meeting_op(v[i].key, step_num(m, window));
+			PACK_X(p, digest);
+			p->no_memory |= !know(m, !p->reading, digest);
+		}
+		if (p->no_memory)
+			return;
+		v[i].key = ss_meeting_key(m->digests.v[at], step_num(m, window));
+	}
+}
+
+static void unit(struct ss_pack *p, struct ss_time_unit *u, size_t device, struct met *m)
 {
 	struct ss_known k = ss_known_device(p->skeleton, device);
 	PACK_S(p, u->device);
@@ -70,11 +140,11 @@ static void unit(struct ss_pack *p, struct ss_time_unit *u, size_t device, size_
 	PACK_U(p, u->calls);
 	PACK_ARRAY(p, u->subjects, u->nsubjects, 10);
 	subjects(p, &k, u->subjects, u->subjects ? u->nsubjects : 0);
-	steps(p, u, nwindows);
+	steps(p, u, m->w->n);
 	PACK_ARRAY(p, u->collectives.v, u->collectives.n, 2);
 	struct ss_meeting *v = u->collectives.v;
 	size_t n = v ? u->collectives.n : 0;
-	PACK_COLUMN(p, PACK_X, v, n, key);
+	keys(p, m, v, n);
 	for (size_t i = 0; i < n; i++)
 		ss_pack_known_stay(p, &k, &v[i].dur_ps);
 	PACK_U(p, u->collectives.dur_ps);
@@ -125,9 +195,15 @@ bool ss_facts_time(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 	PACK_U(p, t->silent_thread);
 	PACK_S(p, t->thread);
 	windows(p, &t->windows);
+	if (p->reading)
+		ss_facts_put(h, SS_HOST_WINDOWS, &t->windows);
 	PACK_ARRAY(p, t->units, t->nunits, 20);
+	struct met met = { .w = &t->windows };
 	for (size_t i = 0; t->units && i < t->nunits; i++)
-		unit(p, &t->units[i], i, t->windows.n);
+		unit(p, &t->units[i], i, &met);
+	ss_vec_free(&met.digests);
+	ss_vec_free(&met.behind);
+	ss_u64map_free(&met.numbers);
 	PACK_U(p, t->units_left_out);
 	memory(p, &t->memory);
 	PACK_U(p, t->precision.wide_ps);

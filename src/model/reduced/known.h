@@ -19,7 +19,7 @@ struct ss_known {
 struct ss_known ss_known_device(const struct ss_skeleton *s, size_t device);
 /* When an operation begins or ends; else a number near `guess`. */
 void ss_pack_known_time(struct ss_pack *p, struct ss_known *k, int64_t *t_ps, int64_t guess);
-/* How long one that communicates takes, in the order of time. */
+/* The durations of communicating operations, in the order of time. */
 void ss_pack_known_stay(struct ss_pack *p, struct ss_known *k, uint64_t *dur_ps);
 
 #endif

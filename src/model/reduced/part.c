@@ -252,7 +252,7 @@ void ss_shard_free(struct ss_shard *s)
 	*s = (struct ss_shard){ .index = 0 };
 }
 
-/* What a visit would have found of the files. False: memory is out. */
+/* The facts of the files that a visit would find. False: memory is out. */
 static bool describe(struct ss_model *m, const struct ss_shard *s)
 {
 	struct ss_strmap by_path = { 0 };

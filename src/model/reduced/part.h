@@ -14,8 +14,8 @@
 #include "model/model.h"
 #include "model/reduced/facts.h"
 
-/* Its first bytes. */
-#define SS_PART_MAGIC "stepscope part 6\n"
+/* The first bytes of a part. */
+#define SS_PART_MAGIC "stepscope part 7\n"
 
 /* One host of a part. */
 struct ss_part_host {

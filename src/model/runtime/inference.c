@@ -36,7 +36,7 @@ struct span {
 	uint32_t program;	/* of computing: index into programs, or SS_NONE */
 };
 
-/* What the events of one group say. Moments are NEVER where nothing says them. */
+/* The facts in the events of one group. A time that is not recorded is NEVER. */
 struct facts {
 	int64_t id;
 	int64_t begin_ps, end_ps;	/* of all its host events */
@@ -223,7 +223,7 @@ static bool is_user_root(const struct event_stats *s, struct ss_str name)
 	       (s->root_level == -1 || (s->root_level == 1 && ss_str_starts(name, SS_STR("ModelServerRequest_"))));
 }
 
-/* What an event tells of its group; those from MODEL on tell it in their stats. */
+/* Facts of an event about its group; those from MODEL on come from its stats. */
 enum role {
 	NOTHING,
 	BATCH,		/* when the batch was worked on */
@@ -275,7 +275,7 @@ static void take_concat(struct facts *f, uint8_t rank, int64_t begin_ps, const s
 	}
 }
 
-/* What needs no memory. */
+/* Fields that need no memory. */
 static void take_facts(struct facts *f, enum role role, uint8_t rank, int64_t begin, int64_t end, const struct event_stats *s)
 {
 	switch (role) {
@@ -518,7 +518,7 @@ static bool add_group_edges(struct pass *p, uint32_t g)
 	return true;
 }
 
-/* What a request and its batches say together. */
+/* The facts of a request together with its batches. */
 static void join(struct facts *to, const struct facts *f)
 {
 	if (f->execute.rank)
@@ -555,7 +555,7 @@ static const struct ss_group *group_of(const struct pass *p, int64_t id)
 	return id < p->h->ngroups ? &p->h->groups[id] : NULL;
 }
 
-/* What the groups below a request say of it. */
+/* The facts of a request in the groups below it. */
 struct below {
 	struct facts all;	/* the request's own and theirs */
 	struct ss_str model;	/* of the first that names one */

@@ -59,8 +59,8 @@ struct ss_batching_params {
 };
 
 /*
- * What the batching layer of a host was configured with: for every model that has batches there, and for "ALL" of them,
- * which is what they are called where no host tells models apart.
+ * The configuration of the batching layer of a host: for every model that has batches there, and for "ALL", the name of all
+ * models together if no host names them.
  */
 struct ss_batching_model {
 	struct ss_str model;
@@ -96,7 +96,7 @@ const struct ss_batching *ss_host_batching(struct ss_host *h, struct ss_err *err
 /* A copy of it in the arena of the keeper, which alone it lives in. False when memory is out. */
 bool ss_inference_intern(struct ss_inference *to, const struct ss_inference *from, struct ss_intern *intern);
 
-/* Where the time of one request went, ms. */
+/* Parts of the time of one request, in ms. */
 struct ss_latency {
 	double total, device, communication;
 	bool named;		/* the request is one to a model, if only we knew to which */
@@ -108,8 +108,8 @@ struct ss_latencies {
 };
 
 /*
- * Of the requests to all hosts (SS_MODEL_REQUESTS) but those that compute gradients: what is being
- * trained serves nobody; and where any request or batch tells its model, but those that are of none.
+ * Latencies of the requests to all hosts (SS_MODEL_REQUESTS), except hosts that compute gradients, because a program in training
+ * serves no requests. If any request or batch names its model, requests without a model are left out.
  */
 const struct ss_latencies *ss_model_latencies(struct ss_model *m, struct ss_err *err);
 
@@ -119,7 +119,7 @@ const struct ss_latencies *ss_model_latencies(struct ss_model *m, struct ss_err 
  */
 bool ss_host_may_have_requests(const struct ss_host *h);
 
-/* Of a loaded host; release with ss_inference_release, also after a failure. */
+/* Reads a loaded host. Release with ss_inference_release, also after a failure. */
 bool ss_inference_read(struct ss_inference *out, const struct ss_host *h, struct ss_err *err);
 void ss_inference_release(struct ss_inference *inf);
 #endif

@@ -78,11 +78,11 @@ static struct ss_latency latency_of(const struct ss_inference_request *r)
 	};
 }
 
-static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact, struct ss_err *err)
 {
 	struct all *all = data;
 	bool trains;
-	(void)i;
+	(void)i, (void)fact;
 	if (!ss_host_trains(h, &trains, err))
 		return false;
 	const struct ss_inference *inf = trains ? NULL : ss_host_inference(h, err);

@@ -117,7 +117,7 @@ static uint32_t allocator_of_number(struct collector *c, int64_t number)
 	return text.p ? ss_strmap_add(&c->ids, text) : SS_NONE;
 }
 
-/* Of the file's stats only what every event needs. */
+/* Only those stats of the file that every event needs. */
 static bool read_event(struct collector *c, uint32_t line, uint32_t i)
 {
 	const struct ss_plane *p = c->m->plane;
@@ -335,7 +335,7 @@ static int by_id(const void *a, const void *b)
 static bool split(struct collector *c)
 {
 	struct ss_memory *m = c->m;
-	/* Those of one allocator stand so already. */
+	/* The events of one allocator are already in this order. */
 	const struct ss_mem_event *raw = c->raw;
 	bool one = c->counts.n <= 1;
 	struct ss_mem_event *at = one ? c->raw : malloc(((size_t)c->n + 1) * sizeof(*at));

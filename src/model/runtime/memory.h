@@ -2,18 +2,17 @@
  * memory.h - what the allocators of a host did: every allocation and deallocation that the profile
  * recorded (docs/model/memory.md).
  *
- * Source: events "MemoryAllocation" and "MemoryDeallocation" on any line of plane /host:CPU. Each
- * carries the allocator's counters after it happened. An allocator is named by the last of the
- * event's stats index_on_host, device_ordinal (a number) and allocator_name.
+ * * Source: events "MemoryAllocation" and "MemoryDeallocation" on any line of plane /host:CPU. Each
+ * carries the allocator's counters after it happened. An allocator is named by the last of the event's
+ * stats index_on_host, device_ordinal (a number) and allocator_name.
  *
- * An allocator none of whose events carries counters (older PyTorch) is counted here: in use is
- * what was allocated since the profile began less what was freed, from the level that leaves none
- * below 0. Where no event has an address, what is freed is the latest allocation of its size.
+ * * An allocator none of whose events carries counters (older PyTorch) is counted here: in use is what
+ * was allocated since the profile began less what was freed, from the level that leaves none below 0.
+ * If no event has an address, a release frees the latest allocation of its size.
  *
- * An event takes 64 bytes here; what else it says (sizes asked for, operation, shape) is read from
- * the file for the few that are shown. Part of struct ss_host; loads the host,
- * unless the file brought the steps of events with it, or has none: then only these events are read
- * (partial_read.h).
+ * * An event takes 64 bytes here; what else it says (sizes asked for, operation, shape) is read from
+ * the file for the few that are shown. Part of struct ss_host; loads the host, unless the file brought
+ * the steps of events with it, or has none: then only these events are read (partial_read.h).
  */
 #ifndef SS_MODEL_RUNTIME_MEMORY_H
 #define SS_MODEL_RUNTIME_MEMORY_H
@@ -25,7 +24,7 @@
 struct ss_mem_event {
 	int64_t time_ps;	/* since the start of the session */
 	int64_t in_use_bytes;	/* stack + heap after the event */
-	int64_t bytes;		/* what was allocated or freed, as the allocator rounds it */
+	int64_t bytes;		/* allocated or freed bytes, as the allocator rounds them */
 	uint64_t address;
 	int64_t step;		/* an event outside of all steps counts as one after the last */
 	uint32_t line, event;	/* where it stands in the plane */
@@ -41,7 +40,7 @@ struct ss_mem_stats {
 	double fragmentation;	/* 0..1 */
 };
 
-/* What an event says, and of a deallocation what its allocation said. */
+/* The figures of an event; for a deallocation those of its allocation. */
 struct ss_mem_details {
 	struct ss_mem_stats stats;
 	int64_t requested_bytes, allocation_bytes;
@@ -78,9 +77,9 @@ bool ss_mem_details(const struct ss_memory *m, const struct ss_mem_allocator *a,
 		    struct ss_mem_details *out);
 
 /*
- * What was allocated at the peak: allocations of the peak's step that were not freed before the
- * peak, equal ones as one row, greatest first. What the allocator held beside them is in two rows
- * without an event: memory it held since before, and the stack.
+ * The allocations at the peak: those of the peak's step that were not freed before the peak, equal ones
+ * as one row, greatest first. Two rows without an event hold the rest: memory that was allocated before
+ * the step, and the stack.
  */
 struct ss_mem_active {
 	uint32_t event;		/* the earliest of equal ones; SS_NONE: made up here */
@@ -99,14 +98,14 @@ int64_t ss_mem_peak_step(const struct ss_mem_allocator *a);
 /* The allocator of a device that came closest to its end, of all hosts. */
 struct ss_memory_peak {
 	struct ss_str host, id; /* id "": no device's allocator was recorded */
-	uint64_t used_bytes, capacity_bytes; /* stack + heap at the peak; and with what was free then */
+	uint64_t used_bytes, capacity_bytes; /* stack + heap at the peak; and with the free memory at that moment */
 	double fragmentation;	/* then, 0..1 */
 	/* The largest row of what was allocated then (ss_mem_at_peak): operation, "" if unknown, and bytes of all equal ones. */
 	struct ss_str op;
 	uint64_t op_bytes;
 };
 
-/* Of one host. */
+/* The memory of one host. */
 struct ss_host_memory_peak {
 	struct ss_memory_peak peak;
 	double used_frac;	/* 0: no device's allocator was recorded */

@@ -82,9 +82,11 @@ static void *build_host(void *owner, struct ss_err *err)
 	return NULL;
 }
 
+static const struct ss_host_fact of_host = { SS_HOST_MEMORY_PEAK, build_host, release_host };
+
 const struct ss_host_memory_peak *ss_host_memory_peak(struct ss_host *h, struct ss_err *err)
 {
-	return ss_part_get(&h->parts[SS_HOST_MEMORY_PEAK], build_host, release_host, h, err);
+	return ss_host_fact_get(h, &of_host, err);
 }
 
 /* ---- all hosts ---- */
@@ -103,18 +105,13 @@ static bool begin(void *data, const struct ss_model *m)
 	return true;
 }
 
-static bool read_host(struct ss_host *h, struct ss_err *err)
-{
-	return ss_host_memory_peak(h, err) != NULL;
-}
-
-static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact, struct ss_err *err)
 {
 	struct peak *f = data;
-	const struct ss_host_memory_peak *p = ss_host_memory_peak(h, err);
-	(void)i;
-	if (!p || p->used_frac <= f->used_frac)
-		return p;
+	const struct ss_host_memory_peak *p = fact;
+	(void)i, (void)h;
+	if (p->used_frac <= f->used_frac)
+		return true;
 	f->used_frac = p->used_frac;
 	f->out = p->peak;
 	f->out.host = ss_intern_str(&f->intern, p->peak.host);
@@ -134,7 +131,7 @@ const struct ss_fold ss_fold_memory_peak = {
 	.part = SS_MODEL_MEMORY_PEAK,
 	SS_FOLD_DATA(struct peak),
 	.begin = begin,
-	.read = read_host,
+	.of = &of_host,
 	.take = take_host,
 	.release = release,
 };

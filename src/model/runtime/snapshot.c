@@ -48,7 +48,7 @@ static void *build(void *owner, struct ss_err *err)
 		return s;
 	release(s);
 	ss_fail(err, why.code, "'" SS_FMT "' %s: %s", SS_ARG(h->name),
-		ss_pickle_is(h->x.file.bytes) ? "is a pickle, but no memory snapshot" : "is no memory snapshot", why.text);
+		ss_pickle_is(h->x.file.bytes) ? "is a pickle, but not a memory snapshot" : "is not a memory snapshot", why.text);
 	return NULL;
 }
 
@@ -107,7 +107,7 @@ static void begin(struct replay *r, uint32_t event)
 {
 	const struct ss_snap_event *e = ss_snap_event(r->s, event);
 	uint32_t before = ss_u64map_get(&r->live, e->addr);
-	/* Its end is not among the events. */
+	/* The end is not among the events. */
 	if (before < GONE)
 		r->d->allocs.v[before].end = event;
 	if (r->d->allocs.n >= GONE ||
@@ -198,7 +198,7 @@ struct level {
 	uint64_t allocated, reserved;
 };
 
-/* What ended at each event. */
+/* The allocation that ended at each event. */
 static uint64_t *ended_sizes(const struct ss_snap_device *d)
 {
 	uint64_t *ended = calloc(d->nevents + 1, sizeof(*ended));

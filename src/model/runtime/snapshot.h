@@ -1,15 +1,14 @@
 /*
  * snapshot.h - what a memory snapshot comes to: how much was in use when, and by whom.
  *
- * A snapshot (import/snapshot.h) holds the blocks at its end and the latest events before it. Going
- * through the events gives every allocation its begin and end. What was there before the first
- * event is known from the blocks that no event allocated and from what is freed without having been
- * allocated.
+ * * * A snapshot (import/snapshot.h) holds the blocks at its end and the latest events before it. Going
+ * through the events gives every allocation its begin and end. What was there before the first event is
+ * known from the blocks that no event allocated and from what is freed without having been allocated.
  *
- * Memory is in use from `alloc` to `free_completed`, when the allocator may give it away again
- * (`tensor`: to `free_requested`, when the program let it go).
+ * * * Memory is in use from `alloc` to `free_completed`, when the allocator may reuse it (`tensor`: to
+ * `free_requested`, when the program released it).
  *
- * A memory profile of JAX (import/pprof.h) holds what was in use at one moment, without events.
+ * * * A memory profile of JAX (import/pprof.h) holds the memory in use at one moment, without events.
  */
 #ifndef SS_MODEL_RUNTIME_SNAPSHOT_H
 #define SS_MODEL_RUNTIME_SNAPSHOT_H
@@ -19,7 +18,7 @@
 
 struct ss_host;
 
-/* Of a raw file; immutable. NULL on failure. */
+/* The snapshot of a raw file; immutable. NULL on failure. */
 const struct ss_snapshot *ss_host_snapshot(struct ss_host *h, struct ss_err *err);
 
 struct ss_snap_alloc {
@@ -43,7 +42,7 @@ struct ss_snap_device {
 	uint64_t reserved, allocated, awaiting, requested;
 	uint64_t inactive, largest_inactive, largest_free_segment, empty_cache;
 	uint32_t nsegments, nblocks;
-	/* Of the events. */
+	/* Figures of the events. */
 	size_t first_event, nevents;
 	uint64_t allocations, frees, segment_allocs, segment_frees;
 	uint64_t allocated_sum;			/* bytes of all allocations */
@@ -79,7 +78,7 @@ struct ss_snap_point {
 /* Returns how many, SIZE_MAX when memory is out; `out` has room for `most`, at least 1. */
 size_t ss_snap_points(const struct ss_snapshot *s, const struct ss_snap_device *d, struct ss_snap_point *out, size_t max);
 
-/* What one stack (or, last, unknown ones) has and had. */
+/* The memory of one stack now and before; the last entry is for unknown stacks. */
 struct ss_snap_sum {
 	uint64_t peak_bytes, peak_blocks, end_bytes, end_blocks, allocations, allocated_bytes;
 	uint64_t unfreed_bytes, unfreed_blocks;	/* of those allocated by events */

@@ -24,7 +24,7 @@ struct ss_tensors {
 	uint64_t ncut;			  /* tensors and patterns without room */
 };
 
-/* Of a group's pattern: its place among `patterns`. */
+/* The index of a group's pattern in `patterns`. */
 typedef void ss_tensors_found(void *arg, uint32_t group, uint32_t pattern, uint64_t dur_ps);
 
 /* False when memory is out. */

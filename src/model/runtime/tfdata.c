@@ -249,33 +249,13 @@ static bool take_event(struct pass *p, const struct ss_line *l, uint32_t i)
 	return add_node(p, node);
 }
 
-struct key {
-	int64_t begin_ps;
-	uint64_t dur_ps;
-	uint32_t i;
-};
-
-static int in_time(const void *a, const void *b)
-{
-	const struct key *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	if (x->dur_ps != y->dur_ps)
-		return x->dur_ps > y->dur_ps ? -1 : 1;
-	return x->i < y->i ? -1 : x->i > y->i;
-}
-
 static bool take_unsorted_line(struct pass *p, const struct ss_line *l)
 {
-	struct key *keys = malloc((size_t)l->ev.n * sizeof(*keys));
-	bool ok = keys != NULL;
+	uint32_t *v = ss_xevents_in_order(&l->ev);
+	bool ok = v != NULL;
 	for (uint32_t i = 0; ok && i < l->ev.n; i++)
-		keys[i] = (struct key){ l->ev.begin_ps[i], l->ev.dur_ps[i], i };
-	if (ok)
-		qsort(keys, l->ev.n, sizeof(*keys), in_time);
-	for (uint32_t i = 0; ok && i < l->ev.n; i++)
-		ok = take_event(p, l, keys[i].i);
-	free(keys);
+		ok = take_event(p, l, v[i]);
+	free(v);
 	return ok;
 }
 

@@ -28,7 +28,7 @@ struct ss_tfdata_iterator {
 	bool is_async;		/* works ahead on threads of its own */
 };
 
-/* What an iterator did in one call of its root. */
+/* The work of an iterator in one call of its root. */
 struct ss_tfdata_stat {
 	uint32_t iterator;	/* index into iterators */
 	int64_t begin_ps;	/* of its first call */

@@ -94,9 +94,11 @@ static void *build_host(void *owner, struct ss_err *err)
 	return ok ? w : NULL;
 }
 
+static const struct ss_host_fact of_host = { SS_HOST_BARRIERS, build_host, release_host };
+
 const struct ss_host_barriers *ss_host_barriers(struct ss_host *h, struct ss_err *err)
 {
-	return ss_part_get(&h->parts[SS_HOST_BARRIERS], build_host, release_host, h, err);
+	return ss_host_fact_get(h, &of_host, err);
 }
 
 /* ---- all hosts ---- */
@@ -218,16 +220,11 @@ static bool find_stragglers(struct pass *p)
 	return true;
 }
 
-static bool read_host(struct ss_host *h, struct ss_err *err)
-{
-	return ss_host_barriers(h, err) != NULL;
-}
-
-static bool take_host(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact, struct ss_err *err)
 {
 	struct pass *p = data;
-	const struct ss_host_barriers *b = ss_host_barriers(h, err);
-	bool ok = b != NULL;
+	const struct ss_host_barriers *b = fact;
+	bool ok = true;
 	p->first = p->all.n;
 	p->steps.n = 0;
 	for (size_t k = 0; ok && k < b->n; k++) {
@@ -265,7 +262,7 @@ static void release(void *data)
 const struct ss_fold ss_fold_barriers = {
 	.part = SS_MODEL_BARRIERS,
 	SS_FOLD_DATA(struct pass),
-	.read = read_host,
+	.of = &of_host,
 	.take = take_host,
 	.end = end,
 	.release = release,

@@ -26,8 +26,8 @@ struct ss_host_input {
 	size_t nops;
 	uint64_t self_ps; /* of all of them */
 	/*
-	 * What keeps the device waiting: time to enqueue, and of the rest the share that is not
-	 * hidden behind the device's work.
+	 * The input work for which the device waits: the time to enqueue, and of the rest the share
+	 * that the device's work does not hide.
 	 */
 	double enqueue_us, demanded_read_us, advanced_read_us, preprocessing_us, unclassified_us;
 	bool uses_tf_data;

@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-/* What the name of an event says; one byte per metadata entry. */
+/* The facts in the name of an event; one byte per metadata entry. */
 enum { NOT_READ = 0, IGNORED = 1, MARKER = 2, WORK = 3 /* + enum ss_work */ };
 
 static bool is_marker(struct ss_str name)

@@ -12,12 +12,12 @@
 
 #include <stdlib.h>
 
-/* Of the unmarked recordings those whose confidence was less were mostly wrong. */
+/* Among the unmarked recordings, steps with less confidence were mostly wrong. */
 #define SURE_STEPS_FRAC 0.5
-/* What repeats faster than this may be a part of a step: one of many calls. */
+/* A shorter period than this may be a part of a step: one of many calls. */
 #define SHORTEST_STEP_PS UINT64_C(1000000000)
 
-/* What a source is worth, in the order of enum ss_inferred_from. */
+/* The weight of each source, in the order of enum ss_inferred_from. */
 static const double weight_of[] = {
 	[SS_INFERRED_NOT] = 0,	    [SS_INFERRED_FROM_PROGRAMS] = 1, [SS_INFERRED_FROM_CALLS] = 0.98,
 	[SS_INFERRED_FROM_KERNELS] = 0.96,  [SS_INFERRED_FROM_OPS] = 0.94,   [SS_INFERRED_FROM_OUTERMOST] = 0.7,
@@ -259,7 +259,7 @@ static bool add_thread(struct threads *t, const struct ss_line *l)
 	return true;
 }
 
-/* Where nothing that is known was done, what is outermost is work. */
+/* Without known work, outermost events count as work. */
 static bool add_outermost(struct threads *t, const struct ss_line *l)
 {
 	size_t first = t->f->busy.n;

@@ -26,12 +26,12 @@
 /* More repetitions than this are of something smaller than a step. */
 #define SS_MAX_INFERRED_STEPS 20000
 
-/* No steps, and SS_INFERRED_NOT, where nobody worked. */
+/* No steps, and SS_INFERRED_NOT, if no thread or device worked. */
 const struct ss_host_steps *ss_host_inferred_steps(struct ss_host *h, struct ss_err *err);
-/* Those that hosts have in common, but for hosts without any. */
+/* The steps that all hosts with inferred steps have in common. */
 const struct ss_steps *ss_model_inferred_steps(struct ss_model *m, struct ss_err *err);
 
-/* Are steps that nobody marked sure enough to be shown as a number? Others may be one of many calls within a step. */
+/* Is the confidence of inferred steps high enough to show a step time? Others may be one of many calls within a step. */
 bool ss_steps_are_sure(const struct ss_steps *s);
 
 /* "programs", "calls", "kernels", "ops", "outermost"; "" for marked steps. */
@@ -39,7 +39,7 @@ struct ss_str ss_inferred_from_name(enum ss_inferred_from how);
 
 /* inferred_work.c: what a host did, and in which order. */
 
-/* What an event of a thread is, by its name. */
+/* The kind of an event of a thread, by its name. */
 enum ss_thread_event {
 	SS_THREAD_UNREAD,
 	SS_THREAD_NOTHING,  /* frames of Python, marks of thread pools */
@@ -89,7 +89,7 @@ void ss_busy_sort(struct ss_busy *b);
 
 /*
  * Give each moment within n disjoint ascending ranges to one kind of work: work_ps is n times
- * SS_WORK_COUNT. The spans are sorted; what is open at once takes memory.
+ * SS_WORK_COUNT. The spans are sorted; memory grows with the number of open candidates.
  */
 bool ss_busy_share(const struct ss_busy *b, const int64_t *begin_ps, const int64_t *end_ps, size_t n,
 		   uint64_t *work_ps);

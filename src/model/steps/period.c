@@ -96,7 +96,7 @@ static int by_size(const void *a, const void *b)
 	return ua < ub ? -1 : ua > ub;
 }
 
-/* How alike are the segments that begin with this name? */
+/* The similarity of the segments that begin with this name. */
 static void judge(struct search *s, struct name *name)
 {
 	const uint32_t *at = s->at + name->first;
@@ -128,7 +128,7 @@ static struct name *longest(const struct search *s)
 	return best && best->valid && best->alike >= ENOUGH_ALIKE ? best : NULL;
 }
 
-/* Of the names that occur at least so often. */
+/* Use names that occur at least so often. */
 static struct name *max_alike(const struct search *s, size_t min)
 {
 	double alike = 0;

@@ -32,7 +32,7 @@ struct ss_period {
 	double regular_frac; /* 1 / (1 + median deviation from the median length / that length) */
 };
 
-/* Whose spans take most time is the likely anchor: programs, calls. Else all names are equal: kernels. */
+/* The name whose spans take most time is the likely anchor (programs, calls). Else all names are equal (kernels). */
 enum ss_period_by { SS_PERIOD_BY_ORDER, SS_PERIOD_BY_TIME };
 
 /*

@@ -178,8 +178,8 @@ static uint64_t shortest_of(const struct shortest *v, size_t n, uint64_t id)
 }
 
 /*
- * Of the core that spent most on collectives: how much was the transfer itself, how much waiting
- * for other cores.
+ * For the core with the most time in collectives: its transfer time, and its time of waiting for other
+ * cores.
  */
 static bool split_collectives(const struct ss_step *s, struct ss_tpu_row *r)
 {
@@ -221,7 +221,7 @@ static void add_sparse_core(struct ss_tpu_row *r, const struct ss_step_core *c, 
 	r->sc_active_ms += busy_ms;
 }
 
-/* What the row keeps of one TensorCore. */
+/* The part of the row for one TensorCore. */
 static void add_tensor_core(struct ss_tpu_row *r, const struct ss_step_core *c, size_t nth,
 			    double *wait_scv0_ms)
 {

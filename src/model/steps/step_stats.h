@@ -8,8 +8,8 @@
 #include "model/steps/steps.h"
 
 /*
- * Of samples: 0 in all members when there are none. The maximum of zeros and the deviation of a single 0 are those of
- * XProf (ss_quirk_first_max).
+ * Statistics of samples: all members are 0 without samples. The maximum of zeros and the deviation of a
+ * single 0 are those of XProf (ss_quirk_first_max).
  */
 struct ss_summary {
 	double mean, stddev, min, max;

@@ -71,9 +71,11 @@ const struct ss_host_steps *ss_host_inferred_steps(struct ss_host *h, struct ss_
 	return ss_part_get(&h->parts[SS_HOST_INFERRED_STEPS], build_host_inferred, release_host, h, err);
 }
 
+static const struct ss_host_fact marked_of_host = { SS_HOST_STEPS, build_host, release_host };
+
 const struct ss_host_steps *ss_host_steps(struct ss_host *h, struct ss_err *err)
 {
-	return ss_part_get(&h->parts[SS_HOST_STEPS], build_host, release_host, h, err);
+	return ss_host_fact_get(h, &marked_of_host, err);
 }
 
 /* ---- the steps of each host ---- */
@@ -106,36 +108,31 @@ static void release_each(void *data)
 	free(e);
 }
 
-static bool read_marked(struct ss_host *h, struct ss_err *err)
-{
-	return ss_host_steps(h, err) != NULL;
-}
-
 /* A file that is no profile says nothing of the steps of others. */
-static bool take_marked(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+static bool take_marked(void *data, size_t i, struct ss_host *h, const void *fact, struct ss_err *err)
 {
-	const struct ss_host_steps *s = ss_host_steps(h, err);
-	return s && take_steps(data, i, h, h->source.state == SS_HOST_IS_UNREADABLE ? NULL : s, err);
+	return take_steps(data, i, h, h->source.state == SS_HOST_IS_UNREADABLE ? NULL : fact, err);
 }
 
 const struct ss_fold ss_fold_steps = {
 	.part = SS_MODEL_HOST_STEPS,
 	SS_FOLD_DATA(struct ss_each_steps),
 	.begin = begin_each,
-	.read = read_marked,
+	.of = &marked_of_host,
 	.take = take_marked,
 	.release = release_each,
 };
 
-/* Where the program marked steps nobody asks for others: those hosts take no part. */
+/* If the program marked steps, other steps are not needed: such hosts are ignored. */
 static bool read_inferred(struct ss_host *h, struct ss_err *err)
 {
 	const struct ss_host_steps *marked = ss_host_steps(h, err);
 	return marked && (marked->steps.n || ss_host_inferred_steps(h, err));
 }
 
-static bool take_inferred(void *data, size_t i, struct ss_host *h, struct ss_err *err)
+static bool take_inferred(void *data, size_t i, struct ss_host *h, const void *fact, struct ss_err *err)
 {
+	(void)fact;
 	const struct ss_host_steps *marked = ss_host_steps(h, err), *s = NULL;
 	if (marked && !marked->steps.n)
 		s = ss_host_inferred_steps(h, err);
@@ -344,7 +341,7 @@ static bool copy_one(struct combined *c, const struct member *m)
 	return true;
 }
 
-/* Of all hosts the one of least confidence. */
+/* The host with the least confidence. */
 static void join_inferred(struct ss_inferred *all, const struct ss_inferred *one)
 {
 	if (one->how != SS_INFERRED_NOT && (all->how == SS_INFERRED_NOT || one->confidence_frac < all->confidence_frac))

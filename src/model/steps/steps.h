@@ -47,7 +47,7 @@ struct ss_step_core {
 	uint64_t dur_ps;
 	/* BY_WORK: sums to dur_ps; SS_WORK_COUNT numbers. */
 	const uint64_t *work_ps;
-	/* TENSOR_CORE: self time by category; what they leave of dur_ps is idle. */
+	/* TENSOR_CORE: self time by category; the rest of dur_ps is idle. */
 	const struct ss_tpu_core *core;
 	const struct ss_core_step *step;
 	uint64_t idle_ps;
@@ -65,14 +65,14 @@ struct ss_step {
 	size_t ncores;
 };
 
-/* Where steps come from that the program did not mark: inferred.h. */
+/* The source of steps that the program did not mark: inferred.h. */
 enum ss_inferred_from {
 	SS_INFERRED_NOT,	   /* they are marked */
 	SS_INFERRED_FROM_PROGRAMS, /* runs of a program on a device */
 	SS_INFERRED_FROM_CALLS,	   /* calls of a program on a thread */
 	SS_INFERRED_FROM_KERNELS,  /* the order of a device's operations */
 	SS_INFERRED_FROM_OPS,	   /* the order of operations on all threads */
-	SS_INFERRED_FROM_OUTERMOST /* what is outermost on a thread */
+	SS_INFERRED_FROM_OUTERMOST /* the outermost events of a thread */
 };
 
 struct ss_inferred {
@@ -92,8 +92,8 @@ struct ss_steps {
 };
 
 /*
- * Of one host, core ids without the host's part. All steps; the first and last may be cut by the
- * profile's begin and end.
+ * The steps of one host; core ids are those of the host alone. The begin and the end of the profile may
+ * cut the first and the last step.
  */
 struct ss_host_steps {
 	struct ss_steps steps;
@@ -125,7 +125,7 @@ bool ss_host_steps_intern(struct ss_host_steps *to, const struct ss_host_steps *
  */
 const struct ss_steps *ss_model_steps(struct ss_model *m, bool whole, struct ss_err *err);
 
-/* steps_generic.c, steps_tpu.c: fill `out`; on failure the caller releases what is there. */
+/* steps_generic.c, steps_tpu.c: fill `out`; on failure the caller releases the partial result. */
 bool ss_steps_by_work(struct ss_host_steps *out, struct ss_host *h, bool has_device,
 		      struct ss_err *err);
 bool ss_steps_by_category(struct ss_host_steps *out, struct ss_host *h, struct ss_err *err);

@@ -29,13 +29,14 @@ static void divide(const struct ss_torch_step_time *s, uint64_t *work_ps)
 		work_ps[parts[i].work] += (uint64_t)parts[i].ns * 1000;
 }
 
-static bool add_step(struct ss_host_steps *out, const struct ss_torch_step_time *s)
+static bool add_step(struct ss_host_steps *out, const struct ss_torch *t, const struct ss_torch_step_time *s)
 {
 	size_t i = out->steps.n++;
 	uint64_t *work_ps = out->work_ps + i * SS_WORK_COUNT;
 	int64_t begin_ps = s->step.begin_ns * 1000;
 	uint64_t dur_ps = (uint64_t)(s->step.end_ns - s->step.begin_ns) * 1000;
-	struct ss_str name = ss_arena_printf(&out->arena, "ProfilerStep %lld", (long long)s->step.number);
+	struct ss_str mark = ss_torch_text(t, s->step.mark);
+	struct ss_str name = mark.n ? mark : ss_arena_printf(&out->arena, "ProfilerStep %lld", (long long)s->step.number);
 	divide(s, work_ps);
 	out->cores[i] = (struct ss_step_core){ .kind = SS_STEP_BY_WORK, .core_id = 1, .begin_ps = begin_ps, .dur_ps = dur_ps,
 					       .work_ps = work_ps };
@@ -63,7 +64,7 @@ static bool fill(struct ss_host_steps *out, const struct ss_torch *t)
 	if (ok)
 		qsort(v, n, sizeof(*v), by_number);
 	for (size_t i = 0; ok && i < n; i++)
-		ok = add_step(out, &v[i]);
+		ok = add_step(out, t, &v[i]);
 	out->steps.compute_16bit_ps = ok ? (uint64_t)narrow_ns * 1000 : 0;
 	out->steps.compute_32bit_ps = ok ? (uint64_t)wide_ns * 1000 : 0;
 	free(v);

@@ -12,7 +12,7 @@
 
 #define MAX_ROWS 41u	/* as many line ids are set aside */
 
-/* What a metadata's name says. */
+/* The facts in a metadata's name. */
 struct role {
 	uint32_t pair;		/* kind and number: index into metas; SS_NONE: no such op */
 	bool done;

@@ -28,6 +28,7 @@ struct core {
 	struct ss_stat_projection projection;
 	struct origin *by_meta;
 	struct ss_nest scopes, ops, sources;
+	const struct ss_xevents *most;	/* of the line that most derived events are of */
 	struct ss_offload *offload;
 };
 
@@ -80,6 +81,7 @@ static bool add_event(const struct pass *pass, const struct ss_line *l, uint32_t
 	if (from.async)
 		return true;
 	struct ss_nest_item item = { .begin_ps = l->ev.begin_ps[i], .end_ps = ss_xevents_end_ps(&l->ev, i),
+				     .event = &l->ev == c->most ? i : SS_NONE,
 				     .group = ss_event_group_at(c->d.p, l, i, &pass->run[l - c->d.p->lines]) };
 	if ((pass->halves & OPS) && from.op != SS_NONE && !ss_deriver_add_op(&c->d, from.op, &item, &c->scopes, &c->ops))
 		return false;
@@ -163,7 +165,10 @@ static bool add_events(struct core *c)
 	for (uint32_t i = 0; ok && i < p->nlines; i++) {
 		skip[i] = says_nothing(c, &p->lines[i], &ok);
 		named |= !skip[i] && ss_projection_in(&c->projection, &p->lines[i].ev);
+		if (!skip[i] && (!c->most || p->lines[i].ev.n > c->most->n))
+			c->most = &p->lines[i].ev;
 	}
+	c->scopes.spans.of = c->ops.spans.of = c->sources.spans.of = c->most;
 	return ok && add_halves(c, skip, named);
 }
 
@@ -190,8 +195,6 @@ bool ss_derive_tensor_core(struct ss_host *h, struct ss_display_plane *p, struct
 	ss_nest_init(&c.scopes, false, n);
 	ss_nest_init(&c.ops, false, n);
 	ss_nest_init(&c.sources, false, n);
-	/* Mostly an event of each for each of the ops. */
-	c.scopes.spans.expected = c.ops.spans.expected = c.sources.spans.expected = n < UINT32_MAX / 4 ? (uint32_t)n : 0;
 	c.scopes.ruled[0] = &c.ops;
 	bool ok = ss_deriver_init(&c.d, h, &p->base, arena);
 	c.offload = ok ? ss_offload_new(&c.d, p) : NULL;

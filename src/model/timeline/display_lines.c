@@ -7,6 +7,30 @@
 
 #include <stdlib.h>
 
+void ss_display_run(const struct ss_display_line *l, uint32_t i, bool leaps, struct ss_display_run *out)
+{
+	const struct ss_span_chunk *c = l->line ? NULL : &l->spans.chunks.v[i / SS_SPAN_CHUNK];
+	uint32_t first = c ? i - i % SS_SPAN_CHUNK : 0, n = l->n - first;
+	out->begin_ps = l->line ? l->line->ev.begin_ps : out->own_begin_ps;
+	out->dur_ps = l->line ? l->line->ev.dur_ps : out->own_dur_ps;
+	if (c && n > SS_SPAN_CHUNK)
+		n = SS_SPAN_CHUNK;
+	if (c && c->plain && !c->apart) {
+		out->begin_ps = l->spans.of->begin_ps + (uint32_t)(c->base + first);
+		out->dur_ps = l->spans.of->dur_ps + (uint32_t)(c->base + first);
+	} else if (c && leaps) {
+		first = i;
+		n = 1;
+	}
+	for (uint32_t k = 0; out->begin_ps == out->own_begin_ps && k < n; k++) {
+		struct ss_span_times t = ss_spans_times(&l->spans, first + k);
+		out->own_begin_ps[k] = t.begin_ps;
+		out->own_dur_ps[k] = t.dur_ps;
+	}
+	out->first = first;
+	out->n = n;
+}
+
 struct display {
 	struct ss_host *h;
 	struct ss_display_plane *planes;
@@ -26,34 +50,6 @@ static bool begin_plane(struct ss_display_plane *to, const struct ss_plane *p, s
 	for (uint32_t i = 0; to->lines && i < p->nlines; i++)
 		to->lines[to->nlines++] = line_of_host(&p->lines[i]);
 	return to->lines;
-}
-
-bool ss_display_add_lines(struct ss_display_plane *p, struct ss_arena *arena, struct ss_derived *lines, size_t n)
-{
-	size_t filled = 0;
-	for (size_t i = 0; i < n; i++)
-		filled += lines[i].nest.spans.n > 0;
-	if (!filled)
-		return true;
-	struct ss_display_line *all = SS_NEW_N(arena, struct ss_display_line, p->nlines + filled);
-	if (!all)
-		return false;
-	if (p->nlines)
-		memcpy(all, p->lines, p->nlines * sizeof(*all));
-	p->lines = all;
-	for (size_t i = 0; i < n; i++) {
-		if (!lines[i].nest.spans.n)
-			continue;
-		struct ss_display_line *l = &all[p->nlines];
-		*l = (struct ss_display_line){ .id = ss_derived_line_id(lines[i].id),
-					       .display_id = lines[i].display_id, .name = lines[i].name,
-					       .display_name = SS_STR("") };
-		if (!ss_nest_to_spans(&lines[i].nest, &l->spans, &l->sorted))
-			return false;
-		l->n = l->spans.n;
-		p->nlines++;
-	}
-	return true;
 }
 
 static bool derive_plane(void *display, size_t i, struct ss_err *err)

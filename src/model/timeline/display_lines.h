@@ -29,7 +29,8 @@ struct ss_display_plane {
 };
 
 /*
- * As many planes as the host has, in its order. Loads the host; lives as long as it. NULL on failure.
+ * An array of the host's planes in their order, with display lines. It loads the host, and lives as
+ * long as the host. NULL on failure.
  */
 const struct ss_display_plane *ss_host_display_planes(struct ss_host *h, struct ss_err *err);
 
@@ -45,10 +46,31 @@ static inline uint64_t ss_display_dur_ps(const struct ss_display_line *l, uint32
 	return l->line ? l->line->ev.dur_ps[i] : ss_spans_dur_ps(&l->spans, i);
 }
 
+/* Both. */
+static inline struct ss_span_times ss_display_times(const struct ss_display_line *l, uint32_t i)
+{
+	ss_assert(i < l->n);
+	return l->line ? (struct ss_span_times){ l->line->ev.begin_ps[i], l->line->ev.dur_ps[i] } : ss_spans_times(&l->spans, i);
+}
+
+/*
+ * Times of events next to each other, for walks over a line: those of event i stand at i - first.
+ */
+struct ss_display_run {
+	uint32_t first, n;
+	const int64_t *begin_ps;
+	const uint64_t *dur_ps;
+	int64_t own_begin_ps[SS_SPAN_CHUNK];	/* where no columns hold them */
+	uint64_t own_dur_ps[SS_SPAN_CHUNK];
+};
+
+/* Event i, and those beside it that come as cheaply, but no other where the walk leaps. */
+void ss_display_run(const struct ss_display_line *l, uint32_t i, bool leaps, struct ss_display_run *out);
+
 static inline uint32_t ss_display_meta(const struct ss_display_line *l, uint32_t i)
 {
 	ss_assert(i < l->n);
-	return l->line ? l->line->ev.meta[i] : l->spans.v[i].meta;
+	return l->line ? l->line->ev.meta[i] : ss_spans_meta(&l->spans, i);
 }
 
 /* Were the groups of this line computed here? */
@@ -67,7 +89,7 @@ static inline int64_t ss_display_group_at(const struct ss_display_line *l, uint3
 static inline void ss_display_prefetch(const struct ss_display_line *l, uint32_t i)
 {
 	if (!l->line) {
-		__builtin_prefetch(&l->spans.v[i]);
+		__builtin_prefetch(&l->spans.chunks.v[i / SS_SPAN_CHUNK]);
 		return;
 	}
 	__builtin_prefetch(&l->line->ev.begin_ps[i]);

@@ -204,7 +204,7 @@ bool ss_track_raw_args(const struct ss_track *t, uint32_t pos, size_t *run, ss_a
 /* The value of a counter's point: its first argument that is a number. False when it has none. */
 bool ss_track_value(const struct ss_track *t, uint32_t pos, struct ss_str *name, struct ss_xstat *value);
 
-/* What to draw. */
+/* The part of the trace to draw. */
 struct ss_trace_range {
 	uint64_t begin_ps, end_ps;	/* both ends count */
 	uint64_t res_ps;		/* 0: every event in the range */

@@ -24,7 +24,7 @@ static bool is_internal(enum ss_stat stat)
 	}
 }
 
-/* Who gets an event's arguments, and which. */
+/* The receiver of an event's arguments, and the selection of arguments. */
 struct visitor {
 	ss_arg_fn *fn;
 	void *arg;

@@ -506,7 +506,7 @@ static bool add_named_track(struct build *b, const struct prep *p, const struct 
 
 static struct ss_str plain_name(const struct ss_track *t, uint32_t pos)
 {
-	return ss_event_name(t->plane, ss_display_meta(t->line, ss_track_event(t, pos)));
+	return ss_event_name_in_file(t->plane, ss_display_meta(t->line, ss_track_event(t, pos)));
 }
 
 /* `line` gives positions their names and events. */

@@ -9,8 +9,8 @@
 
 /*
  * Fill sections and tracks of tr (zeroed but for the host): names, positions, flows, hidden events,
- * event numbers; level bytes are there but only tell SS_TRACE_HIDDEN from the rest. On failure what
- * is there is left to ss_trace_clear.
+ * event numbers; level bytes are there but only tell SS_TRACE_HIDDEN from the rest. On failure the
+ * caller calls ss_trace_clear for the partial result.
  */
 bool ss_trace_build(struct ss_trace *tr, struct ss_err *err);
 void ss_trace_clear(struct ss_trace *tr);

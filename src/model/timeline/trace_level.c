@@ -329,7 +329,7 @@ static void fill_blocks(struct ss_track *t)
 		t->block[i / SS_TRACE_BLOCK] = min_level(t->level + i, t->n - i);
 }
 
-/* What a pass over a track finds besides levels. */
+/* The results of a pass over a track besides levels. */
 struct found {
 	uint64_t begin_ps, end_ps;
 	uint32_t nshown, nrows;
@@ -438,12 +438,16 @@ static bool slice_levels(struct ss_track *t, struct pass *p, struct found *f)
 {
 	const struct ss_track_flow *flow = t->flows, *flows_end = t->nflows ? flow + t->nflows : flow;
 	uint8_t *levels = t->level;
+	struct ss_display_run run;
+	run.first = run.n = 0;
 	for (uint32_t pos = 0, n = t->n; pos < n; pos++) {
 		const struct ss_track_flow *own = flow != flows_end && flow->pos == pos ? flow++ : NULL;
 		if (levels[pos] == SS_TRACE_HIDDEN)
 			continue;
 		uint32_t i = ss_track_event(t, pos);
-		uint64_t begin_ps = (uint64_t)ss_display_begin_ps(t->line, i), dur_ps = ss_display_dur_ps(t->line, i);
+		if (i - run.first >= run.n)
+			ss_display_run(t->line, i, t->order, &run);
+		uint64_t begin_ps = (uint64_t)run.begin_ps[i - run.first], dur_ps = run.dur_ps[i - run.first];
 		uint64_t end_ps = ss_trace_end_ps(begin_ps, dur_ps);
 		struct place place;
 		if (!place_event(p, own, begin_ps, dur_ps, &place) || !set_row(t, pos, place.row))

@@ -17,7 +17,7 @@
 
 #include "model/timeline/trace.h"
 
-/* What was drawn on one row. Zeroed: nothing. */
+/* The events drawn so far on one row. Zeroed: none. */
 struct ss_vis_row {
 	uint64_t *end;		/* least end up to this depth */
 	size_t n, cap;
@@ -71,10 +71,10 @@ bool ss_vis_check(struct ss_vis *v, struct ss_vis_row *r, const struct ss_vis_ev
 bool ss_vis_set(struct ss_vis *v, struct ss_vis_row *r, const struct ss_vis_event *e);
 
 /*
- * Fill level, row and block of a track, and nrows, nshown. `flow_levels` has, per flow of the host,
- * a bit per level where the whole flow is visible; NULL when there are none. Positions whose level
- * is SS_TRACE_HIDDEN stay so. *begin_ps and *end_ps become the span of what is shown, all ones and
- * 0 when nothing is.
+ * Fill level, row and block of a track, and nrows, nshown. `flow_levels` has, per flow of the host, a
+ * bit per level where the whole flow is visible; NULL when there are none. Positions whose level is
+ * SS_TRACE_HIDDEN stay so. *begin_ps and *end_ps become the span of the shown events, or all ones and 0
+ * if no event is shown.
  */
 bool ss_track_levels(struct ss_track *t, const uint16_t *flow_levels, uint64_t *begin_ps, uint64_t *end_ps);
 

@@ -14,19 +14,13 @@ static bool matches(struct ss_str name, struct ss_str text, enum ss_match how)
 	return how == SS_MATCH_PREFIX ? ss_str_starts(name, text) : ss_str_icontains(name, text);
 }
 
-static struct ss_str event_label(const struct ss_plane *p, uint32_t meta)
-{
-	struct ss_str display = ss_event_display_name(p, meta);
-	return display.n ? display : ss_event_name(p, meta);
-}
-
 /* One byte for each event name of the plane, and one more for events without: does it match? */
 static uint8_t *match_names(const struct ss_plane *p, struct ss_str text, enum ss_match how)
 {
 	uint32_t n = p->x->nevent_meta + p->nsynthetic;
 	uint8_t *match = malloc((size_t)n + 1);
 	for (uint32_t i = 0; match && i < n; i++)
-		match[i] = matches(event_label(p, i), text, how);
+		match[i] = matches(ss_event_label(p, i), text, how);
 	if (match)
 		match[n] = matches(SS_STR(""), text, how);
 	return match;

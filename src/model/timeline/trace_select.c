@@ -144,9 +144,9 @@ static bool filter_slices(struct select *s, const struct ss_track *t, size_t fir
 		uint32_t event = ss_track_event(t, *pos);
 		if (n > AHEAD)
 			ss_display_prefetch(t->line, ss_track_event(t, pos[AHEAD]));
-		uint64_t begin_ps = (uint64_t)ss_display_begin_ps(t->line, event), dur_ps = ss_display_dur_ps(t->line, event);
+		struct ss_span_times at = ss_display_times(t->line, event);
 		*kept = *pos;
-		kept += check_slice(&row, s->range->res_ps, begin_ps, dur_ps, &ok);
+		kept += check_slice(&row, s->range->res_ps, (uint64_t)at.begin_ps, at.dur_ps, &ok);
 	}
 	out->n = (size_t)(kept - out->pos);
 	s->row = row;

@@ -10,7 +10,7 @@ struct ss_torch_allocator {
 	int64_t reserved_peak_bytes; /* 0: not said */
 	int64_t capacity_bytes;	     /* 0: not said */
 	int64_t allocations, releases; /* an event of no bytes is neither */
-	/* Allocations that were released; that were not; releases of what was allocated before. */
+	/* Allocations that were released; that were not; releases of memory that was allocated before. */
 	int64_t paired, unreleased, unallocated;
 };
 
@@ -25,7 +25,7 @@ struct ss_torch_allocations {
 	SS_VEC(struct ss_torch_op_memory) ops;	   /* of each device those with the most allocated first */
 };
 
-/* What one call of an operator allocated less what it freed; the total adds operators below. By operator, of heads. */
+/* Allocated minus freed bytes of one call of an operator; the total includes nested operators. Indexed by operator, of heads. */
 struct ss_torch_op_bytes {
 	int64_t cpu_self, cpu_total, device_self, device_total;
 };

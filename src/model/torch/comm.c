@@ -146,7 +146,8 @@ static struct ss_torch_comm_call gloo_call(const struct ss_torch *t, const struc
 {
 	struct ss_str name = ss_torch_text(t, r->name);
 	struct ss_torch_comm_call c = { .begin_ns = r->begin_ns, .end_ns = r->end_ns, .device = -1, .sequence = -1,
-					.group = SS_STR(""), .group_size = t->world_size > 0 ? t->world_size : 0 };
+					.group = SS_STR(""), .group_size = t->groups <= 1 && t->world_size > 0 ? t->world_size : 0,
+					.any_group = t->groups > 1 };
 	c.kind = torch_comm_kind(ss_str_sub(name, 5, name.n));
 	c.dtype = first_type(ss_torch_text(t, r->types));
 	c.in_elements = c.out_elements = elements_of(ss_torch_text(t, r->dims));

@@ -155,7 +155,7 @@ static bool list_blocking(struct walk *w)
 	return true;
 }
 
-/* What the host last waited for between `from` and `at`; SS_NONE: nothing. */
+/* The last event that the host waited for between `from` and `at`; SS_NONE: none. */
 static uint32_t waited_for(const struct walk *w, int64_t from_ns, int64_t at_ns)
 {
 	size_t lo = 0, hi = w->blocking.n;
@@ -192,7 +192,7 @@ static bool on_host(struct walk *w, struct stand *s)
 	uint32_t r = waited_for(w, s->begin_ns, s->at_ns);
 	int64_t from_ns = r == SS_NONE ? s->begin_ns : w->t->device.v[r].end_ns;
 	from_ns = from_ns > s->begin_ns ? from_ns : s->begin_ns;
-	if (from_ns < s->at_ns && !ss_vec_push(&w->host, ((struct ss_torch_step){ (int64_t)s->index, from_ns, s->at_ns })))
+	if (from_ns < s->at_ns && !ss_vec_push(&w->host, ((struct ss_torch_step){ (int64_t)s->index, from_ns, s->at_ns, 0 })))
 		return false;
 	s->event = r;
 	s->at_ns = r == SS_NONE ? s->begin_ns : from_ns;
@@ -250,7 +250,7 @@ static bool walk_step(struct walk *w, size_t i, uint32_t last)
 	return true;
 }
 
-/* Of each step the event that ends last of those launched in it. */
+/* For each step, the last event to end among those launched in it. */
 static void find_last(const struct ss_torch *t, uint32_t *last)
 {
 	for (size_t i = 0; i < t->steps.n; i++)

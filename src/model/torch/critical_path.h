@@ -24,8 +24,8 @@ struct ss_torch_path {
 };
 
 /*
- * Of each marked step; none where the program marked none. The caller frees *out. False when memory
- * is out.
+ * The path of each marked step; none if the program marks no steps. The caller frees *out. False when
+ * memory is out.
  */
 bool ss_torch_critical_path(const struct ss_torch *t, struct ss_torch_path **out, size_t *n);
 

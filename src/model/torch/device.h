@@ -18,8 +18,8 @@ struct ss_torch_device {
 	int64_t begin_ns, end_ns;
 	int64_t busy_ns, compute_ns, communication_ns, memory_ns, overlap_ns;
 	/*
-	 * Of all kernels in the window of the steps (by the device), and of the whole file. NAN:
-	 * not said.
+	 * For all kernels in the window of the steps (by the device), and for the whole file. NAN:
+	 * not recorded.
 	 */
 	double utilization_frac, sm_efficiency_frac, occupancy_pct, tensor_core_frac;
 };

@@ -9,7 +9,7 @@ struct ss_torch_memory_at {
 	uint32_t device, event; /* index into t->memory */
 };
 
-/* As many as t->memory has, malloc'ed; NULL when memory is out. */
+/* An array of the length of t->memory, from malloc; NULL: out of memory. */
 struct ss_torch_memory_at *ss_torch_memory_order(const struct ss_torch *t);
 
 #endif

@@ -77,6 +77,7 @@ static bool add_calls(const struct ss_torch *t, struct ss_torch_rank *r)
 	ok = r->calls;
 	for (size_t i = 0; ok && i < n; i++) {
 		uint64_t key = ss_mix(ss_str_digest(ss_str_from(v[i].kind)), ss_str_digest(v[i].group));
+		key = v[i].any_group ? SS_TORCH_NO_GROUP : key == SS_TORCH_NO_GROUP ? 1 : key;
 		uint32_t last = ss_u64map_get(&before, key), nth = last == SS_NONE ? 0 : last + 1;
 		int64_t dur_ns = v[i].end_ns > v[i].begin_ns ? v[i].end_ns - v[i].begin_ns : 0;
 		r->calls[r->ncalls++] = (struct ss_torch_rank_call){ key, nth, v[i].sequence, dur_ns };

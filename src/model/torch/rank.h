@@ -12,9 +12,11 @@
 
 struct ss_host;
 
+#define SS_TORCH_NO_GROUP 0
+
 /* In the order of begin. */
 struct ss_torch_rank_call {
-	uint64_t key;		/* kind and group */
+	uint64_t key;		/* kind and group; SS_TORCH_NO_GROUP: no one can tell which group of several */
 	int64_t nth;		/* of this key on this rank, from 0 */
 	int64_t sequence;	/* as the trace numbers them; -1: it does not */
 	int64_t dur_ns;

@@ -16,7 +16,7 @@ enum field {
 	F_ALLOCATOR, F_ALLOCATION, F_ADDRESS, F_ALLOCATED, F_FREE, F_RESERVED, F_COUNT
 };
 
-/* What the stats are called in the file; case changed with the versions. */
+/* The names of the stats in the file. Their case changed between versions. */
 static enum field field_of(struct ss_str name)
 {
 	static const struct {
@@ -57,7 +57,7 @@ static enum field field_of(struct ss_str name)
 	return F_NONE;
 }
 
-/* Of a plane: what its stats and its names are, found once. */
+/* The ids of a plane's stats and names, found once. */
 struct names {
 	uint8_t *field;	 /* by stat metadata */
 	uint32_t *text;	 /* by event metadata, SS_NONE: not asked for yet */
@@ -66,7 +66,7 @@ struct names {
 /* One event. */
 struct event {
 	const struct ss_plane *p;
-	uint32_t thread, plane, line, i;
+	uint32_t thread, plane, line, i, meta;
 	int64_t begin_ns, end_ns;
 	uint32_t name;
 	uint32_t has; /* bit by field */
@@ -79,7 +79,7 @@ struct running {
 	uint32_t frame;
 };
 
-/* What a name tells, found once. */
+/* The facts in a name, found once. */
 enum { NAME_KNOWN = 1, NAME_RANGE = 2, NAME_COLLECTIVE = 4 };
 
 struct reader {
@@ -235,8 +235,12 @@ static bool take_range(struct reader *r, bool operators)
 	const struct event *e = &r->e;
 	struct ss_torch_range g = { .begin_ns = e->begin_ns, .end_ns = e->end_ns, .name = e->name, .thread = e->thread,
 				    .operators = operators, .step = INT64_MIN };
-	if (ss_kineto_is_step(ss_torch_text(r->b->t, e->name)))
+	if (ss_kineto_is_step(ss_torch_text(r->b->t, e->name))) {
 		g.step = whole(e, F_STEP, INT64_MIN);
+		g.mark = torch_text_of(r->b, ss_event_name_in_file(e->p, e->meta));
+		if (g.mark == SS_NONE)
+			return false;
+	}
 	g.dims = text_without_blanks(r, F_DIMS);
 	g.types = text(r, F_TYPES);
 	return g.dims != SS_NONE && g.types != SS_NONE && ss_vec_push(&r->b->t->ranges, g);
@@ -249,28 +253,6 @@ static bool take_call(struct reader *r)
 				   .op = SS_NONE, .module = SS_NONE };
 	return ss_vec_push(&r->b->t->calls, c) && ss_vec_push(&r->b->call_ids, external(e)) &&
 	       ss_vec_push(&r->b->call_links, (uint64_t)whole(e, F_CORRELATION, 0));
-}
-
-/* The importer wrote "MemcpyHtoD (...)", and of copies between devices "MemcpyDtoD PtoP (...)". */
-static uint32_t copy_name(struct reader *r, uint32_t name)
-{
-	struct ss_torch *t = r->b->t;
-	struct ss_str s = ss_torch_text(t, name);
-	if (!ss_str_take(&s, SS_STR("Memcpy")) || (s.n && s.p[0] == ' '))
-		return name;
-	struct ss_str peer = s;
-	if (ss_str_take(&peer, SS_STR("DtoD ")) && ss_str_starts(peer, SS_STR("PtoP")))
-		s = peer;
-	r->b->text.n = 0;
-	ss_buf_lit(&r->b->text, "Memcpy ");
-	ss_buf_str(&r->b->text, s);
-	if (r->b->text.no_memory)
-		return SS_NONE;
-	uint32_t known = ss_strmap_get(&t->texts, ss_buf_get(&r->b->text));
-	if (known != SS_NONE)
-		return known;
-	s = ss_arena_str(&t->arena, ss_buf_get(&r->b->text));
-	return s.p ? torch_text_of(r->b, s) : SS_NONE;
 }
 
 static bool contains_without_case(struct ss_str s, struct ss_str part)
@@ -329,7 +311,9 @@ static bool take_device(struct reader *r, enum ss_kineto kind)
 		.blocks_per_sm = real(e, F_BLOCKS), .occupancy_pct = real(e, F_OCCUPANCY),
 	};
 	bool copy = kind == SS_KINETO_MEMCPY;
-	if (!take_comm(r, &d.comm) || (copy && (d.name = copy_name(r, e->name)) == SS_NONE))
+	if (copy)
+		d.name = torch_text_of(r->b, ss_event_name_in_file(e->p, e->meta));
+	if (d.name == SS_NONE || !take_comm(r, &d.comm))
 		return false;
 	d.kind = copy ? SS_TORCH_MEMCPY : kind == SS_KINETO_MEMSET ? SS_TORCH_MEMSET : SS_TORCH_KERNEL;
 	uint8_t name = told(r, d.name);
@@ -452,6 +436,7 @@ static bool read_event(struct reader *r, const struct ss_xevents *ev, const stru
 	if (meta == SS_NONE)
 		return true;
 	e->i = i;
+	e->meta = meta;
 	e->begin_ns = ev->begin_ps[i] / 1000;
 	e->end_ns = e->begin_ns + (int64_t)(ev->dur_ps[i] / 1000);
 	e->has = 0;

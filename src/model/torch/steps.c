@@ -3,6 +3,7 @@
 
 #include "base/bisect.h"
 #include "base/exclusive.h"
+#include "base/map.h"
 #include "model/torch/kernel_name.h"
 #include "model/torch/torch_build.h"
 
@@ -18,14 +19,6 @@ static int by_begin(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const struct ss_torch_step *x = a, *y = b;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
-}
-
 static void widen(struct ss_torch_step *s, int64_t begin_ns, int64_t end_ns)
 {
 	s->begin_ns = begin_ns < s->begin_ns ? begin_ns : s->begin_ns;
@@ -38,7 +31,7 @@ static void widen(struct ss_torch_step *s, int64_t begin_ns, int64_t end_ns)
  */
 static bool one_step(struct ss_torch *t)
 {
-	struct ss_torch_step s = { 0, INT64_MAX, INT64_MIN };
+	struct ss_torch_step s = { 0, INT64_MAX, INT64_MIN, 0 };
 	for (size_t i = 0; i < t->ops.n; i++)
 		widen(&s, t->ops.v[i].begin_ns, t->ops.v[i].end_ns);
 	for (size_t i = 0; i < t->ranges.n; i++)
@@ -53,25 +46,41 @@ static bool one_step(struct ss_torch *t)
 	return s.begin_ns > s.end_ns || ss_vec_push(&t->steps, s);
 }
 
+/*
+ * Marks of one number are one step if they overlap, or no other is between them. A job that restarts from a checkpoint marks
+ * numbers again behind others: steps of their own.
+ */
+static bool merge_marks(struct ss_torch *t)
+{
+	struct ss_u64map last = { 0 };
+	size_t n = 0;
+	bool ok = true;
+	for (size_t i = 0; ok && i < t->steps.n; i++) {
+		const struct ss_torch_step *s = &t->steps.v[i];
+		uint32_t k = ss_u64map_get(&last, (uint64_t)s->number);
+		if (k != SS_NONE && ((size_t)k + 1 == n || s->begin_ns < t->steps.v[k].end_ns))
+			continue;
+		ok = n < SS_NONE && ss_u64map_put(&last, (uint64_t)s->number, (uint32_t)n);
+		t->steps.v[n++] = *s;
+	}
+	t->steps.n = n;
+	ss_u64map_free(&last);
+	return ok;
+}
+
 bool ss_torch_find_steps(struct ss_torch *t)
 {
-	size_t n = 0;
 	for (size_t i = 0; i < t->ranges.n; i++) {
 		const struct ss_torch_range *r = &t->ranges.v[i];
 		if (r->step != INT64_MIN &&
-		    !ss_vec_push(&t->steps, ((struct ss_torch_step){ r->step, r->begin_ns, r->end_ns })))
+		    !ss_vec_push(&t->steps, ((struct ss_torch_step){ r->step, r->begin_ns, r->end_ns, r->mark })))
 			return false;
 	}
 	t->marked = t->steps.n > 0;
 	if (!t->marked)
 		return one_step(t);
-	qsort(t->steps.v, t->steps.n, sizeof(*t->steps.v), by_number);
-	for (size_t i = 0; i < t->steps.n; i++)
-		if (!n || t->steps.v[n - 1].number != t->steps.v[i].number)
-			t->steps.v[n++] = t->steps.v[i];
-	t->steps.n = n;
-	qsort(t->steps.v, n, sizeof(*t->steps.v), by_begin);
-	return true;
+	qsort(t->steps.v, t->steps.n, sizeof(*t->steps.v), by_begin);
+	return merge_marks(t);
 }
 
 /* ---- steps by the device ---- */

@@ -32,7 +32,7 @@ size_t ss_torch_step_of_call(const struct ss_torch *t, const struct ss_torch_cal
  * The same steps as t->steps, by the device; `out` has room for as many. False when memory is out.
  */
 bool ss_torch_device_steps(const struct ss_torch *t, struct ss_torch_step *out);
-/* Of `n` steps; the caller frees *out. False when memory is out. */
+/* Make the windows of `n` steps; the caller frees *out. False: out of memory. */
 bool ss_torch_divide(const struct ss_torch *t, const struct ss_torch_step *steps, size_t n, struct ss_torch_step_time **out);
 /*
  * The same of what threads of the host were in, whatever devices did: any stretches of time, by

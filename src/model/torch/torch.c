@@ -22,7 +22,7 @@ static bool is_torch_plane(const struct ss_xplane *x)
 	return category && id;
 }
 
-/* What the trace says of itself; it may hold no events. */
+/* The trace's own metadata. The trace may have no events. */
 static bool has_schema(const struct ss_host *h)
 {
 	const struct ss_plane *p = ss_host_plane(h, SS_PLANE_TASK_ENV);
@@ -93,7 +93,8 @@ static bool read_job(struct ss_torch *t, struct ss_str text)
 	double rank = ss_jnode_num(root, "rank", -1), world = ss_jnode_num(root, "world_size", -1);
 	t->rank = rank >= 0 && rank < 1e9 ? (int64_t)rank : -1;
 	t->world_size = world >= 0 && world < 1e9 ? (int64_t)world : -1;
-	t->backend = ss_jnode_text(root, "backend");
+	double groups = ss_jnode_num(root, "pg_count", -1);
+	t->groups = groups >= 0 && groups < 1e9 ? (int64_t)groups : -1;
 	return why.code != SS_ENOMEM;
 }
 
@@ -193,6 +194,7 @@ static bool fill(struct ss_torch *t, struct ss_host *h, struct ss_err *err)
 	struct ss_torch_build b = { .t = t, .h = h };
 	bool ok = ss_strmap_add(&t->texts, SS_STR("")) != SS_NONE;
 	t->is_torch = ss_host_is_torch(h);
+	t->kineto = ss_host_is_kineto(h);
 	if (ok && t->is_torch) {
 		ok = read_about(t, h);
 		if (ok && !ss_torch_read(&b, err)) {
@@ -210,8 +212,7 @@ static void *build(void *owner, struct ss_err *err)
 {
 	struct ss_torch *t = calloc(1, sizeof(*t));
 	if (t) {
-		t->rank = t->world_size = -1;
-		t->backend = SS_STR("");
+		t->rank = t->world_size = t->groups = -1;
 		if (fill(t, owner, err))
 			return t;
 		release(t);

@@ -30,7 +30,7 @@
 struct ss_torch_thread {
 	uint32_t plane, line;
 	int64_t id;
-	/* Of each kind, the first of this thread; the next thread's first ends them. */
+	/* The first of this thread, for each kind; they end at the first of the next thread. */
 	uint32_t ops, calls, modules, memory;
 };
 
@@ -48,17 +48,17 @@ struct ss_torch_op {
 	uint32_t backward : 1; /* has a Fwd thread id: runs in the backward pass */
 };
 
-/* Of a head. */
+/* Members of a head. */
 struct ss_torch_op_times {
 	int64_t cpu_self_ns, device_self_ns, device_total_ns;
 };
 
-/* What operators are called with: texts. */
+/* The arguments of operators, as texts. */
 struct ss_torch_shape {
 	uint32_t dims, types; /* dims: Input Dims without blanks; 0: "" */
 };
 
-/* What an operator says of a collective. */
+/* The arguments of an operator that describe a collective. */
 struct ss_torch_op_comm {
 	uint32_t op, comm; /* of `ops`, of `comms` */
 };
@@ -93,6 +93,7 @@ struct ss_torch_range {
 	uint32_t name, thread;
 	uint32_t dims, types;
 	int64_t step;	/* number of ProfilerStep#, else INT64_MIN */
+	uint32_t mark;	/* of a step: its name in the file, a text */
 	bool operators;	/* recorded in the category of operators */
 };
 
@@ -110,7 +111,7 @@ struct ss_torch_frame {
 	uint32_t name, parent; /* of `texts`; of `frames`, SS_NONE: none */
 };
 
-/* What a collective says of itself. */
+/* The arguments of a collective's own event. */
 struct ss_torch_comm {
 	uint32_t name, group, dtype; /* texts */
 	int64_t group_size, in_elements, out_elements; /* 0: not said */
@@ -130,6 +131,7 @@ struct ss_torch_memory {
 
 struct ss_torch_step {
 	int64_t number, begin_ns, end_ns;
+	uint32_t mark; /* its name in the file, a text */
 };
 
 /* A GPU of the machine, as deviceProperties has it; most were never used. */
@@ -140,12 +142,12 @@ struct ss_torch_gpu {
 
 struct ss_torch {
 	bool is_torch;	/* it is a trace of PyTorch */
+	bool kineto;	/* its own profiler recorded it: what it can be asked for helps */
 	bool record_shapes, profile_memory, with_stack, with_modules, with_flops;
 	bool stack_is_frame, any_frame;
 	bool marked;	/* steps are the program's ProfilerStep# */
-	bool no_addresses, no_totals; /* allocations of older versions */
 	int64_t rank, world_size; /* -1: not said */
-	struct ss_str backend;
+	int64_t groups; /* process groups of this rank's process, -1: not said */
 	struct ss_strmap texts; /* 0: "" */
 	SS_VEC(struct ss_torch_thread) threads; /* and one behind them, to end the last */
 	SS_VEC(struct ss_torch_op) ops;
@@ -167,7 +169,7 @@ struct ss_torch {
 const struct ss_torch *ss_host_torch(struct ss_host *h, struct ss_err *err);
 /* May it be such a trace, or one of another profiler that is read as such? Looks at names only. */
 bool ss_host_is_torch(const struct ss_host *h);
-/* Likewise: are calls of nn.Modules among its events? */
+/* Do its events include calls of nn.Modules? */
 bool ss_host_names_torch_modules(const struct ss_host *h);
 /* Did torch.profiler write it, whose arguments it has? */
 bool ss_host_is_kineto(const struct ss_host *h);

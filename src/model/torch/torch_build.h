@@ -19,9 +19,9 @@ struct ss_torch_build {
 	struct ss_buf text;		/* scratch */
 };
 
-/* What stands in the file, thread by thread. */
+/* The content of the file, thread by thread. */
 bool ss_torch_read(struct ss_torch_build *b, struct ss_err *err);
-/* Who belongs to whom, and the times of operators. False when memory is out. */
+/* Connects operators, calls and device events, and sums the times of operators. False when memory is out. */
 bool ss_torch_nest(struct ss_torch_build *b);
 bool ss_torch_find_steps(struct ss_torch *t);
 
