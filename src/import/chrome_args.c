@@ -248,7 +248,7 @@ static bool add_kernel(struct ss_chrome_args *a, struct ss_arena *arena)
 	return details.s.p != NULL;
 }
 
-/* "ProfilerStep#7": steps are shown by name and number, "ProfilerStep 7". */
+/* "ProfilerStep#7": what all steps are called, and the number. */
 static void take_step(struct ss_chrome_args *a, struct ss_str *name)
 {
 	struct ss_so_arg step = { .name = SS_STR("step_num"), .kind = SS_SO_INT };
@@ -263,7 +263,7 @@ static void take_step(struct ss_chrome_args *a, struct ss_str *name)
 	ss_chrome_args_add(a, (struct ss_so_arg){ .name = SS_STR("_r"), .kind = SS_SO_INT, .u = 1 });
 }
 
-/* Which memory it is, by the numbers that PyTorch has for kinds of devices. */
+/* The kind of memory, by PyTorch's numbers of device types. */
 static struct ss_str device_name(uint64_t kind, uint64_t id, struct ss_arena *arena)
 {
 	static const struct {

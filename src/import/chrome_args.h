@@ -15,11 +15,11 @@ struct ss_chrome_args {
 };
 
 /*
- * Microseconds as they are written, exact to the picosecond. False for what is no time within 292
- * years of 0.
+ * Microseconds as they are written, exact to the picosecond. False if the value is not a time within
+ * 292 years of 0.
  */
 bool ss_chrome_time(struct ss_str text, struct ss_so_time *out);
-/* The same as a length; 0 for what is none. */
+/* The same as a length; 0 if it is not a number. */
 uint64_t ss_chrome_dur_ps(struct ss_str text);
 
 /*
@@ -39,5 +39,10 @@ void ss_chrome_args_add(struct ss_chrome_args *out, struct ss_so_arg arg);
  */
 bool ss_chrome_args_kineto(struct ss_str category, enum ss_kineto kind, struct ss_str *name, struct ss_arena *arena,
 			   struct ss_chrome_args *a);
+/* The name that an event has in the file, where it is called `name` since; "" where that is the same. */
+static inline struct ss_str ss_chrome_name_in_file(struct ss_str in_file, struct ss_str name)
+{
+	return ss_str_eq(in_file, name) ? SS_STR("") : in_file;
+}
 
 #endif

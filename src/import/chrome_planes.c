@@ -134,7 +134,7 @@ static int64_t labelled(struct ss_str label)
 	return ss_str_take(&label, SS_STR("GPU ")) && ss_str_to_i64(label, &n) && n >= 0 ? n : -1;
 }
 
-/* Its events say the number, or the label of the process does, or the process has it. */
+/* The number comes from its events, else from the label of the process, else from the process id. */
 static bool name_device(const struct ss_chrome_planes *all, struct ss_space_out *o, struct ss_chrome_plane *c,
 			struct ss_so_plane *p)
 {

@@ -1,11 +1,10 @@
 /*
- * chrome_planes.h - processes and devices of a trace in Chrome's JSON, and the planes that they
- * become.
+ * chrome_planes.h - processes and devices of a trace in Chrome's JSON, and the planes that they become.
  *
- * A process is a plane. What ran on a GPU is told by its category (kineto.h), not by the labels of
- * processes: traces that were split or trimmed have none, others label every GPU of the machine. So
- * a device is a plane of its own, made by its first event, and ranges that are drawn over a device
- * are one beside it, as they are no work.
+ * * A process is a plane. Work of a GPU is recognized by its category (kineto.h), not by the labels of
+ * processes: traces that were split or trimmed have no labels, and others label every GPU of the
+ * machine. So a device is a plane of its own, made by its first event, and ranges that are drawn over a
+ * device are one beside it, as they are no work.
  */
 #ifndef SS_IMPORT_CHROME_PLANES_H
 #define SS_IMPORT_CHROME_PLANES_H
@@ -25,7 +24,7 @@ struct ss_chrome_planes {
 	bool any_device;
 };
 
-/* What an event of a device says of its place. */
+/* The place of an event of a device, from its arguments. */
 struct ss_chrome_place {
 	enum ss_kineto kind;
 	struct ss_str pid, tid;
@@ -36,7 +35,7 @@ struct ss_chrome_place {
 /* Numbers of plane and line, SS_NONE when memory is out (o->no_memory). */
 uint32_t ss_chrome_process(struct ss_chrome_planes *c, struct ss_space_out *o, struct ss_str pid);
 uint32_t ss_chrome_thread(struct ss_space_out *o, uint32_t plane, struct ss_str tid);
-/* Of device work, and of marks over a device; *line is set. */
+/* Find the line of device work, or of marks over a device; sets *line. */
 uint32_t ss_chrome_stream(struct ss_chrome_planes *c, struct ss_space_out *o, const struct ss_chrome_place *e, uint32_t *line);
 
 /*

@@ -14,7 +14,7 @@
 #define MAX_MEMBERS 64	/* of the trace, beside its events */
 #define RECENT_THREADS 16
 
-/* What the phases of events are. */
+/* The kind of each phase of events. */
 enum { PHASE_TIMED = 1, PHASE_ASYNC = 2, PHASE_ARROW = 4 };
 #define ASYNC (PHASE_TIMED | PHASE_ASYNC)
 #define ARROW (PHASE_TIMED | PHASE_ARROW)
@@ -50,6 +50,7 @@ struct chrome {
 /* The members of one event, as they are written; strings decoded. */
 struct raw {
 	struct ss_str ph, name, cat, pid, tid, ts, dur, id, bind_id, bp;
+	struct ss_str name_in_file; /* "": it is `name` */
 	enum ss_kineto kind;	/* of its category */
 	bool flow_in, flow_out;
 };
@@ -57,8 +58,8 @@ struct raw {
 /* ---- one event ---- */
 
 /*
- * Where a member of this name goes; NULL: it is not asked for. By length and first letters: every
- * event has them.
+ * The destination of a member of this name; NULL: it is not needed. Compare by length and first
+ * letters, because every event has members.
  */
 static struct ss_str *member_of(struct raw *e, struct ss_str key)
 {
@@ -274,12 +275,14 @@ static bool is_counters(const struct chrome *c, uint32_t plane, uint32_t line)
 /* The arguments of an event in our words. */
 static bool name_args(struct chrome *c, struct raw *e, bool counters)
 {
+	struct ss_str in_file = e->name;
 	if (counters)
 		ss_chrome_args_numbers(&c->args);
 	if (!ss_chrome_args_kineto(e->cat, e->kind, &e->name, &c->scratch, &c->args)) {
 		c->o->no_memory = true;
 		return false;
 	}
+	e->name_in_file = ss_chrome_name_in_file(in_file, e->name);
 	/* Flows as XProf writes them, a member of the event. */
 	if (e->bind_id.n && (e->flow_in || e->flow_out))
 		add_uint(c, SS_STR("flow"), SS_SO_UINT,
@@ -386,7 +389,7 @@ static void count_launch(struct chrome *c, const struct raw *e)
 	}
 }
 
-/* What is no interval is no work either: without its category nothing counts it. */
+/* An event without an interval is no work: without its category nothing counts it. */
 static void judge_duration(struct chrome *c, struct raw *e)
 {
 	if (e->dur.n || e->kind == SS_KINETO_OTHER)
@@ -418,6 +421,7 @@ static void take_timed(struct chrome *c, struct raw *e)
 	if (!read_placed(c, e, &plane, &line))
 		return;
 	ev.name = e->name;
+	ev.name_in_file = e->name_in_file;
 	ev.dur_ps = ss_chrome_dur_ps(e->dur);
 	if (!ev.dur_ps)
 		count_bad_duration(c, e->dur);
@@ -464,8 +468,8 @@ static void take_raw(struct chrome *c, struct raw *e)
 }
 
 /*
- * What is known of the text begins with an event, as a rule whole and well-formed. False: it does
- * not.
+ * Read an event at the begin of the known text; it is mostly complete and well-formed. False: there is
+ * none.
  */
 static bool take_known(struct chrome *c)
 {

@@ -2,8 +2,8 @@
  * chrome_trace.h - traces in Chrome's JSON (Trace Event Format), as XProf, PyTorch (Kineto),
  * TensorFlow's timeline, Perfetto's exporter and many others write them; gzipped or not.
  *
- * The text is read event by event and never held as a whole. What is read of it, and what it
- * becomes, stands in docs/formats/legacy.md.
+ * * The text is read event by event and never held as a whole. docs/formats/legacy.md describes the
+ * members that are read and their conversion.
  */
 #ifndef SS_IMPORT_CHROME_TRACE_H
 #define SS_IMPORT_CHROME_TRACE_H
@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "import/space_out.h"
 
-/* What could not be used, counted. */
+/* Counts of events that could not be used. */
 struct ss_chrome_loss {
 	uint64_t malformed;	/* events that are no JSON object, or lack a phase or a time */
 	uint64_t endless;	/* of PyTorch's, whose length is missing: no work is counted for them */

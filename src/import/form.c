@@ -20,7 +20,7 @@ static bool is_blank(char c)
 
 #define RECORD_ANEW "profile with torch.profiler and open its trace (export_chrome_trace or tensorboard_trace_handler)"
 
-/* Of a list: lists of numbers are what PyTorch's memory timeline is. */
+/* The form of a list: PyTorch's memory timeline consists of lists of numbers. */
 static const struct ss_form memory_timeline = {
 	SS_FORM_REFUSED, "a memory_timeline of PyTorch, sums without names and times without events",
 	"profile with profile_memory=True and open the trace, or open what torch.cuda.memory._dump_snapshot writes",
@@ -39,6 +39,9 @@ static const struct {
 	{ "schema",
 	  { SS_FORM_REFUSED, "an execution trace of PyTorch (Chakra), a graph of operators without their times on a timeline",
 	    RECORD_ANEW } },
+	{ "error",
+	  { SS_FORM_REFUSED, "an error in JSON, as a server answers in place of a file",
+	    "read it for the reason, and fetch the file again" } },
 	{ "$schema", { SS_FORM_REFUSED, "a profile for speedscope, of sampled stacks", "export it as a Chrome trace" } },
 };
 
@@ -68,8 +71,8 @@ static const struct ss_form *json_of(struct ss_str text)
 /* ---- protobuf ---- */
 
 /*
- * Of a message in field 1, as far as it is there: has it fields that an XPlane has not and a
- * TracePacket has?
+ * Does the available part of a message in field 1 have fields of a TracePacket that an XPlane does not
+ * have?
  */
 static bool is_packet(struct ss_str message)
 {
@@ -116,7 +119,7 @@ static bool is_text(struct ss_str head)
 	return n >= 16 && (n == head.n || n == 256);
 }
 
-/* What a program had room for and did not write, or a disk lost. */
+/* Zeros: a program reserved them and did not write, or a disk lost them. */
 static bool is_zeros(struct ss_str head)
 {
 	size_t n = 0;
@@ -207,7 +210,8 @@ static const struct rule {
 	    "read it for the reason, and fetch the file again" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("<"), is_text,
 	  { SS_FORM_REFUSED, "a web page (HTML)",
-	    "open the trace that it was made of; of PyTorch's memory_timeline the trace recorded with profile_memory=True" } },
+	    "if it came from a server, its answer was a page (to sign in, or an error): read it, and fetch the profile again. Of "
+	    "PyTorch's memory_timeline open the trace that it was made of, recorded with profile_memory=True" } },
 	{ SS_STR_INIT(".hlo.pb"), SS_STR_INIT(""), NULL, { SS_FORM_PROGRAM, "a program of XLA", NULL } },
 	{ SS_STR_INIT(".hlo_proto.pb"), SS_STR_INIT(""), NULL, { SS_FORM_PROGRAM, "a program of XLA", NULL } },
 	{ SS_STR_INIT(".trace"), SS_STR_INIT(""), NULL, { SS_FORM_TRACE, "a trace", NULL } },
@@ -222,7 +226,8 @@ static const struct rule {
 	{ SS_STR_INIT(""), SS_STR_INIT(""), ss_pprof_is,
 	  { SS_FORM_SNAPSHOT, "a profile in the format of pprof, as JAX's memory profiles are", NULL } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), is_text,
-	  { SS_FORM_REFUSED, "a text", "name the profile itself, or the directory that holds it" } },
+	  { SS_FORM_REFUSED, "a text, not a profile",
+	    "name a profile or the directory that holds one; if this was a profile, copy it again as it is" } },
 };
 
 static bool fits(const struct rule *r, struct ss_str name, struct ss_str head)

@@ -1,9 +1,9 @@
 /*
- * form.h - what a file is, by how it begins and what it is called: the one list of formats that are
- * read, and of those that people try to open and that are not.
+ * form.h - the format of a file, by its first bytes and its name: the only list of formats that are
+ * read, and of formats that people try to open and that are not read.
  *
- * A format that is not read is refused by its name, with what to do instead. Bytes decide where
- * they can; a name decides where a format has no sign of its own.
+ * * A format that is not read is refused by its name, with what to do instead. Bytes decide where they
+ * can; a name decides where a format has no sign of its own.
  */
 #ifndef SS_IMPORT_FORM_H
 #define SS_IMPORT_FORM_H
@@ -31,7 +31,7 @@ struct ss_form {
 	const char *advice;	/* of a refused one: what to do */
 };
 
-#define SS_FORM_HEAD_BYTES 4096	/* of a file, unpacked, that tell what it is */
+#define SS_FORM_HEAD_BYTES 4096	/* of the unpacked file, which identify its format */
 
 /*
  * The beginning of a file, unpacked into `head` (SS_FORM_HEAD_BYTES) where it is packed; p is

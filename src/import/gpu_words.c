@@ -72,6 +72,7 @@ static void name_step(struct ss_gpu_event *e, struct ss_space_out *o)
 
 void ss_gpu_event_place(struct ss_gpu_event *e, struct ss_space_out *o, uint32_t plane, uint32_t line)
 {
+	struct ss_str in_file = e->name;
 	name_step(e, o);
 	if (plane == SS_NONE || line == SS_NONE || o->no_memory)
 		return;
@@ -80,6 +81,7 @@ void ss_gpu_event_place(struct ss_gpu_event *e, struct ss_space_out *o, uint32_t
 		return;
 	}
 	struct ss_so_event ev = { .begin = { .ns = e->begin_ns }, .name = e->name, .args = e->args.v, .nargs = e->args.n };
+	ev.name_in_file = ss_chrome_name_in_file(in_file, e->name);
 	uint64_t dur_ns = (uint64_t)e->end_ns - (uint64_t)e->begin_ns;
 	ev.dur_ps = e->end_ns > e->begin_ns ? dur_ns < INT64_MAX / 1000 ? dur_ns * 1000 : INT64_MAX : 0;
 	ss_so_add(o, plane, line, &ev);

@@ -15,7 +15,7 @@
 #include "legacy/files/hlo_json.h"
 #include "wire/gz_in.h"
 
-/* What the file is, by its first bytes: where it is packed, by those of its contents. */
+/* The form of a file, by its first bytes; if it is packed, by those of its contents. */
 static const struct ss_form *form_of(struct ss_str path, struct ss_str bytes)
 {
 	return ss_form_of(path, ss_str_sub(bytes, 0, SS_FORM_HEAD_BYTES));
@@ -66,8 +66,7 @@ static bool read_json(const struct ss_file *f, struct ss_space_out *o, struct ss
 		note_count(out, a, loss.malformed, "event[|s] of the trace [is|are] malformed and left out") &&
 		note_count(out, a, loss.unknown, "event[|s] of the trace [has|have] a phase that a timeline cannot show") &&
 		  note_count(out, a, loss.endless,
-			     "event[|s] of the trace [has|have] no duration; "
-			     "[it is|they are] shown, and counted nowhere") &&
+			     "event[|s] of the trace [has|have] no duration; [it is|they are] shown but not counted") &&
 		note_count(out, a, loss.not_numbers,
 			   "event[|s] [has|have] a time or a duration that is not a number (NaN, Infinity): [it is|they are] "
 			   "left out, or shown without a duration") &&
@@ -76,14 +75,14 @@ static bool read_json(const struct ss_file *f, struct ss_space_out *o, struct ss
 			   "event[|s] [has|have] times that cannot be microseconds (nanoseconds, perhaps) and [is|are] "
 			   "left out") &&
 		note_count(out, a, loss.same_launch,
-			   "call[|s] [has|have] the correlation id of another call: what they launched may be linked "
-			   "to the wrong one") &&
+			   "call[|s] [has|have] the correlation id of another call: operations that they launched may be "
+			   "linked to the wrong call") &&
 		note_count(out, a, loss.same_arrow,
 			   "arrow[|s] [has|have] the id of another arrow: both may lead to the wrong event") &&
 		note_count(out, a, loss.long_values, "value[|s] of the trace [is|are] longer than 16 MiB and [is|are] left out") &&
 		(!loss.no_work ||
 		 note(out, SS_STR("the trace holds no operators and no work of devices: if torch.profiler has a schedule, "
-				  "write the trace in on_trace_ready, as its next cycle drops what was recorded"))) &&
+		     "write the trace in on_trace_ready, because its next cycle drops the recorded events"))) &&
 		(!loss.cut || loss.too_long ||
 		 note(out, SS_STR("the trace is truncated or damaged; events before that point are shown"))) &&
 		(!loss.too_long || note(out, SS_STR("the trace decompresses to more than the limit; the rest is left out")));
@@ -108,9 +107,9 @@ static bool read_perfetto(struct ss_str bytes, const struct ss_file *f, struct s
 	if (!ss_perfetto_read(bytes, bytes.p == f->bytes.p ? f : NULL, o, &loss, err))
 		return false;
 	bool ok = note_count(out, a, loss.malformed, "packet[|s] of the trace [is|are] malformed and left out") &&
-		  note_count(out, a, loss.other, "packet[|s] of the trace [is|are] of data sources that no timeline shows") &&
-		  note_count(out, a, loss.nameless, "event[|s] [has|have] no name: the trace has lost it") &&
-		  (!loss.cut || note(out, SS_STR("the trace is truncated or damaged; what comes before that is shown")));
+		  note_count(out, a, loss.other, "packet[|s] of the trace [comes|come] from data sources that no timeline shows") &&
+		  note_count(out, a, loss.nameless, "event[|s] [has|have] no name in the trace") &&
+		  (!loss.cut || note(out, SS_STR("the trace is truncated or damaged; the content before the damage is shown")));
 	return ok || ss_fail_mem(err);
 }
 
@@ -122,8 +121,8 @@ static bool unpack(const struct ss_file *f, struct ss_buf *to, struct ss_importe
 	if (!ss_gz_in_all(f->bytes, to, &whole, err))
 		return false;
 	if (to->over)
-		return note(out, SS_STR("the file decompresses to more than compressed files may take in memory; what comes "
-					"before that is shown. Decompress it ('gunzip') and open the result"));
+		return note(out, SS_STR("the file decompresses to more than compressed files may take in memory; the content "
+		    "up to the limit is shown. Decompress it ('gunzip') and open the result"));
 	return whole || note(out, SS_STR("the compressed file is damaged; events before the damage are shown"));
 }
 
@@ -135,7 +134,7 @@ static bool read_run_metadata(struct ss_str bytes, struct ss_space_out *o, struc
 		return false;
 	out->cut |= loss.cut;
 	bool ok = note_count(out, a, loss.malformed, "node[|s] [has|have] no times and [is|are] left out") &&
-		  (!loss.cut || note(out, SS_STR("the file is truncated or damaged; what comes before that is shown")));
+		  (!loss.cut || note(out, SS_STR("the file is truncated or damaged; the content before the damage is shown")));
 	return ok || ss_fail_mem(err);
 }
 
@@ -148,11 +147,11 @@ static bool note_riegeli(const struct ss_riegeli_loss *loss, struct ss_arena *a,
 				       (unsigned long long)loss->lost_at, (unsigned long long)loss->lost_chunks,
 				       (unsigned long long)loss->lost_bytes)))
 		return false;
-	return note_count(out, a, loss->lost_records, "record[|s] of the file [is|are] lost, in whole or in part") &&
-	       note_count(out, a, loss->other_chunks, "chunk[|s] of the file [is|are] of kinds that stepscope does not know") &&
+	return note_count(out, a, loss->lost_records, "record[|s] of the file [is|are] lost completely or partly") &&
+	       note_count(out, a, loss->other_chunks, "chunk[|s] of the file [has|have] a kind that stepscope does not know") &&
 	       (!loss->cut || note(out, SS_STR("the file is truncated, or still being written: its complete records are shown"))) &&
-	       (!loss->over || note(out, SS_STR("the file decompresses to more than compressed files may take in memory; what "
-						"comes before that is shown")));
+	       (!loss->over || note(out, SS_STR("the file decompresses to more than compressed files may take in memory; the "
+	       "content up to the limit is shown")));
 }
 
 static bool read_riegeli(struct ss_str bytes, const struct ss_file *f, struct ss_arena *a, struct ss_imported *out,
@@ -176,7 +175,7 @@ static bool read_rocprof(const struct ss_file *f, struct ss_space_out *o, struct
 	bool ok = note_count(out, a, loss.malformed,
 			     "record[|s] [has|have] no times, or [ends before it begins|end before they begin], "
 			     "and [is|are] left out") &&
-		  (!loss.cut || note(out, SS_STR("the file is truncated or damaged; what comes before that is shown")));
+		  (!loss.cut || note(out, SS_STR("the file is truncated or damaged; the content before the damage is shown")));
 	return ok || ss_fail_mem(err);
 }
 
@@ -189,7 +188,7 @@ static bool read_rocprof_csv(struct ss_str bytes, struct ss_space_out *o, struct
 	bool ok = note_count(out, a, loss.malformed,
 			     "row[|s] [has|have] no times, or [ends before it begins|end before they begin], "
 			     "and [is|are] left out") &&
-		  (!loss.cut || note(out, SS_STR("the table is truncated; what comes before that is shown"))) &&
+		  (!loss.cut || note(out, SS_STR("the table is truncated; the rows before the end are shown"))) &&
 		  note(out, SS_STR("a table in CSV holds one kind of events: rocprofv3's JSON, pftrace and database hold all "
 				   "of them"));
 	return ok || ss_fail_mem(err);
@@ -204,8 +203,8 @@ static bool read_nsys(struct ss_db *db, struct ss_space_out *o, struct ss_str *h
 	bool ok = note_count(out, a, loss.malformed,
 			     "row[|s] [has|have] no times, or [ends before it begins|end before they begin], "
 			     "and [is|are] left out") &&
-		  note_count(out, a, loss.nameless, "event[|s] [has|have] no name: the export lacks it") &&
-		  (!loss.cut || note(out, SS_STR("the database is damaged; what could be read is shown"))) &&
+		  note_count(out, a, loss.nameless, "event[|s] [has|have] no name in the export") &&
+		  (!loss.cut || note(out, SS_STR("the database is damaged; the readable content is shown"))) &&
 		  (!loss.warning.n || note(out, ss_arena_printf(a, "Nsight Systems warned: " SS_FMT, SS_ARG(loss.warning))));
 	return ok || ss_fail_mem(err);
 }
@@ -219,7 +218,7 @@ static bool read_rocpd(struct ss_db *db, struct ss_space_out *o, struct ss_str *
 	bool ok = note_count(out, a, loss.malformed,
 			     "row[|s] [has|have] no times, or [ends before it begins|end before they begin], "
 			     "and [is|are] left out") &&
-		  (!loss.cut || note(out, SS_STR("the database is damaged; what could be read is shown")));
+		  (!loss.cut || note(out, SS_STR("the database is damaged; the readable content is shown")));
 	return ok || ss_fail_mem(err);
 }
 

@@ -16,8 +16,8 @@
 struct ss_imported {
 	struct ss_buf space;	/* the XSpace; it counts in `hold` */
 	struct ss_hold *hold;	/* what the file takes in memory, to be closed after the space */
-	const char *form;	/* what it was: "a trace of Perfetto"; a static text */
-	struct ss_str notes[12];	/* what is missing, for the user; in the arena */
+	const char *form;	/* the format of the file: "a trace of Perfetto"; a static text */
+	struct ss_str notes[12];	/* the missing parts, for the user; in the arena */
 	size_t nnotes;
 	bool launch_ops; /* operations of GPUs are the events around their launches */
 	bool own;	/* it was an XSpace, packed: nothing was converted */

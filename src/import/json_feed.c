@@ -87,7 +87,7 @@ static const char *string_end(const char *p, const char *end)
 	return p < end ? p + 1 : NULL;
 }
 
-/* What matters between brackets. */
+/* The state between brackets. */
 static const uint8_t marks[256] = { ['"'] = 1, ['{'] = 2, ['['] = 2, ['}'] = 3, [']'] = 3 };
 
 static const char *bracket_end(const char *p, const char *end)
@@ -129,7 +129,7 @@ static void forget_passed(struct ss_json_feed *f)
 	f->forgotten = f->at;
 }
 
-/* Where a walk through a long value stands: it may go on in the next window. */
+/* The state of a walk through a long value, which may continue in the next window. */
 struct long_walk {
 	size_t depth;
 	bool text, escaped;

@@ -38,7 +38,7 @@ bool ss_json_feed_bad(const struct ss_json_feed *f);
 char ss_json_feed_peek(struct ss_json_feed *f);
 /* Take it. */
 void ss_json_feed_skip(struct ss_json_feed *f);
-/* What is known of the text from here on, no more than a value can be long: of the next value, perhaps not all. */
+/* The text from here on, at most as long as a value may be. It may hold only a part of the next value. */
 struct ss_str ss_json_feed_known(struct ss_json_feed *f);
 /* Take so many bytes of it: the value it begins with. */
 void ss_json_feed_take(struct ss_json_feed *f, size_t n);

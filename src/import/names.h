@@ -13,8 +13,8 @@
 #define SS_LAST_XSPACE 2	/* greatest rank of what the profiler itself wrote, packed or not */
 
 /*
- * Rank of a profile of this name, 0 for *.xplane.pb; SS_NO_PROFILE for what is none, or has no
- * host.
+ * Rank of a profile of this name, 0 for *.xplane.pb; SS_NO_PROFILE for a file that is not a profile, or
+ * has no host.
  */
 int ss_profile_rank(struct ss_str name);
 /*

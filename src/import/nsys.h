@@ -16,7 +16,7 @@ struct ss_nsys_loss {
 	uint64_t malformed;	/* rows whose end is before their begin */
 	uint64_t nameless;	/* whose name is not in the table of strings */
 	struct ss_str warning;	/* the first thing that Nsight Systems warned of, in the space's arena; or "" */
-	bool cut;		/* the database is damaged; what was read before is shown */
+	bool cut;		/* the database is damaged; the rows read before are shown */
 };
 
 bool ss_nsys_is(struct ss_db *db);

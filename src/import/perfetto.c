@@ -35,7 +35,7 @@ struct event {
 	struct ss_str name, category;
 	uint64_t type, track, duration_us;
 	int64_t delta_us, absolute_us;
-	bool has_track, has_delta, has_absolute, counts;
+	bool has_delta, has_absolute, counts;
 	double value;
 };
 
@@ -207,10 +207,7 @@ static void take_flows(struct reader *r, const struct ss_pf_track *t, struct ss_
 	}
 }
 
-/*
- * What rocprofv3 calls its events and their numbers, in the words of PyTorch, which everything
- * behind knows.
- */
+/* Translate rocprofv3's names of events and numbers to those of PyTorch, which later code knows. */
 static struct ss_str known_words(struct reader *r, struct ss_str category)
 {
 	static const struct {
@@ -305,11 +302,13 @@ static void take_counter(struct reader *r, const struct ss_pf_track *t, const st
 static void place_event(struct reader *r, const struct ss_pf_track *t, struct event *e, struct ss_so_time at)
 {
 	e->category = known_words(r, e->category);
+	struct ss_str in_file = e->name;
 	if (!ss_chrome_args_kineto(e->category, ss_kineto_of(e->category), &e->name, &r->scratch, &r->args)) {
 		r->o->no_memory = true;
 		return;
 	}
 	struct ss_so_event ev = { .begin = at, .name = e->name, .args = r->args.v, .nargs = r->args.n };
+	ev.name_in_file = ss_chrome_name_in_file(in_file, e->name);
 	switch (e->type) {
 	case TYPE_BEGIN:
 	case 'B':
@@ -564,7 +563,7 @@ bool ss_perfetto_read(struct ss_str bytes, const struct ss_file *file, struct ss
 	}
 	set_start(r);
 	bool memory = !o->no_memory && !r->state.no_memory && name_planes(r);
-	bool ok = memory ? r->any || ss_fail(err, SS_EFORMAT, "there is no packet in it") : ss_fail_mem(err);
+	bool ok = memory ? r->any || ss_fail(err, SS_EFORMAT, "it holds no packet") : ss_fail_mem(err);
 	ss_pf_free(&r->state);
 	ss_u64map_free(&r->flows);
 	ss_arena_release(&r->scratch);

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "import/space_out.h"
 
-/* What could not be used, counted. */
+/* Counts of packets and events that could not be used. */
 struct ss_perfetto_loss {
 	uint64_t malformed;	/* packets whose bytes are no message */
 	uint64_t other;		/* packets of data sources that are not shown */

@@ -211,7 +211,7 @@ static struct reading reading_of(struct ss_str body)
 	return r;
 }
 
-/* Of several the trace's own clock is the one since the start of the machine. */
+/* If there are several clocks, the trace's own clock is the one since boot. */
 static int rank(uint64_t clock)
 {
 	return clock == CLOCK_BOOT ? 3 : clock == CLOCK_MONOTONIC ? 2 : clock == CLOCK_REALTIME ? 1 : 0;

@@ -1,6 +1,6 @@
 /*
- * perfetto_state.h - what packets of a trace of Perfetto refer to: tracks, names held once, clocks.
- * Of the sequences (each a writer of its own) every one has its own names and clocks.
+ * perfetto_state.h - the tables that packets of a Perfetto trace refer to: tracks, interned names, clocks.
+ * Each sequence (the packets of one writer) has its own names and clocks.
  */
 #ifndef SS_IMPORT_PERFETTO_STATE_H
 #define SS_IMPORT_PERFETTO_STATE_H

@@ -15,7 +15,7 @@ enum opcode {
 	OP_POP = '0', OP_POP_MARK = '1', OP_DUP = '2',
 };
 
-/* What plain data has no use for, for messages. */
+/* Names of opcodes that plain data does not use, for messages. */
 static const struct {
 	uint8_t opcode;
 	bool hostile;
@@ -262,7 +262,7 @@ static enum step step(struct walk *w, uint8_t op)
 
 static void refuse(struct ss_pickle_end *end, const struct ss_sb *b, uint8_t op)
 {
-	end->opcode = b->full ? "more values at a time than plain data has" : "an opcode that does not fit what stands before it";
+	end->opcode = b->full ? "more values at one time than plain data has" : "an opcode that does not fit the preceding values";
 	for (size_t i = 0; i < SS_COUNT(others); i++)
 		if (others[i].opcode == op) {
 			end->opcode = others[i].name;

@@ -107,7 +107,7 @@ static void read_tables(struct reader *r, struct ss_str bytes)
 	r->s->cut = c.bad || c.cut;
 }
 
-/* Which of the values are bytes in use; false: none is. */
+/* Find the value that is bytes in use; false: none. */
 static bool find_values(struct reader *r)
 {
 	r->count_at = r->bytes_at = SS_NPOS;

@@ -245,7 +245,7 @@ bool ss_riegeli_read(struct ss_str bytes, const struct ss_file *f, struct ss_buf
 	loss->over = space->over;
 	space->over = false;	/* what is there is shown */
 	if (!r.records.n && loss->cut)
-		return ss_fail(err, SS_EFORMAT, "it ends at byte %zu, before a record of it is whole", bytes.n);
+		return ss_fail(err, SS_EFORMAT, "it ends at byte %zu, before its first record is complete", bytes.n);
 	if (!r.records.n && (loss->lost_chunks || loss->lost_bytes))
 		return ss_fail(err, SS_EFORMAT, "all of its chunks are damaged, from byte %llu on",
 			       (unsigned long long)loss->lost_at);

@@ -1,12 +1,13 @@
 /*
  * riegeli.h - profiles in Riegeli's format for records, `<host>.xplane.riegeli`.
  *
- * A file is chunks of records, with checksums everywhere; a chunk holds its records one after the
+ * * * A file is chunks of records, with checksums everywhere; a chunk holds its records one after the
  * other (simple), or taken apart by fields (transposed: riegeli_transposed.c), packed with brotli,
  * zstd, snappy or not at all. Each record is an XSpace, and all of them are one (space_merge.h).
  *
- * A chunk whose checksum is wrong is left out whole: which of its bytes are wrong, nobody knows.
- * Reading goes on behind it. Of a simple chunk that the file ends in, what is there is read.
+ * * * A chunk whose checksum is wrong is left out completely, because the position of the damage is not
+ * known. Reading goes on behind it. If the file ends within a simple chunk, its available records are
+ * read.
  */
 #ifndef SS_IMPORT_RIEGELI_H
 #define SS_IMPORT_RIEGELI_H
@@ -20,7 +21,7 @@ struct ss_riegeli_loss {
 	uint64_t lost_records;	/* of those whose header is sound */
 	uint64_t lost_bytes;	/* of the file where no chunk could be found */
 	uint64_t lost_at;	/* where the first of all of it begins */
-	uint64_t other_chunks;	/* of kinds that nobody knows */
+	uint64_t other_chunks;	/* of unknown kinds */
 	bool cut;		/* the file ends inside a chunk */
 	bool over;		/* the records take more memory than they may */
 };

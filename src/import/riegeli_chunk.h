@@ -24,8 +24,8 @@ struct ss_riegeli_records {
  */
 bool ss_riegeli_packing(struct ss_pb *data, int *packing);
 /*
- * What a piece of a chunk is, unpacked: *piece lies in `packed` or in *to. *whole is false where
- * the piece is damaged. False when memory is out.
+ * Unpack a piece of a chunk: *piece lies in `packed` or in *to. *whole is false if the piece is damaged.
+ * False when memory is out.
  */
 bool ss_riegeli_piece(int packing, struct ss_str packed, struct ss_buf *to, struct ss_str *piece, bool *whole,
 		      struct ss_err *err);

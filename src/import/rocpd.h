@@ -12,7 +12,7 @@
 
 struct ss_rocpd_loss {
 	uint64_t malformed;	/* rows without times, or whose end is before their begin */
-	bool cut;		/* the database is damaged; what was read before is shown */
+	bool cut;		/* the database is damaged; the rows read before are shown */
 };
 
 bool ss_rocpd_is(struct ss_db *db);

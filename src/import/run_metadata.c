@@ -75,7 +75,7 @@ static uint32_t plane_of(struct ss_space_out *o, const struct device *d)
 	return plane;
 }
 
-/* Of the host a line for each of its threads, of a GPU for each stream. */
+/* A line for each thread of the host, and for each stream of a GPU. */
 static uint32_t line_of(struct ss_space_out *o, uint32_t plane, const struct device *d, uint64_t thread)
 {
 	struct ss_str name;

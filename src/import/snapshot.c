@@ -203,8 +203,8 @@ static void walk(struct ss_str bytes, const struct ss_file *file, struct ss_sb *
 		return;
 	s->stopped = end.hostile
 			     ? ss_arena_printf(&s->arena,
-					       "the opcode %s at byte %llu would run code that the file brings along: it was not "
-					       "executed, and reading ended there",
+					       "the opcode %s at byte %llu would run code from the file: it was not executed, "
+					       "and reading ended there",
 					       end.opcode, (unsigned long long)end.at)
 			     : ss_arena_printf(&s->arena, "reading ended at byte %llu, which plain data does not have: %s",
 					       (unsigned long long)end.at, end.opcode);
@@ -233,8 +233,8 @@ bool ss_snapshot_read(const struct ss_file *f, struct ss_snapshot *s, struct ss_
 		return true;
 	if (s->stopped.n)
 		return ss_fail(err, SS_EFORMAT, SS_FMT, SS_ARG(s->stopped));
-	return ss_fail(err, SS_EFORMAT, "there are neither segments nor device_traces in it, as torch.cuda.memory._dump_snapshot "
-					"writes them");
+	return ss_fail(err, SS_EFORMAT, "it holds neither segments nor device_traces, which torch.cuda.memory._dump_snapshot "
+	    "writes");
 }
 
 void ss_snapshot_free(struct ss_snapshot *s)

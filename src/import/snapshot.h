@@ -1,8 +1,8 @@
 /*
- * snapshot.h - a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot): segments and blocks
- * of the caching allocator, and the ring of what it did.
+ * snapshot.h - a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot): segments and blocks of
+ * the caching allocator, and the ring of its events.
  *
- * The file is a pickle of plain data, or the same as JSON. It is read record by record and never
+ * * The file is a pickle of plain data, or the same as JSON. It is read record by record and never
  * becomes a tree: a record takes some 40 bytes here, and passed pages of the file are given back.
  * Nothing is ever executed: an opcode that would call something ends the reading with a sentence
  * (pickle.h).
@@ -18,7 +18,7 @@
 #define SS_SNAP_DEVICES 256	/* of one process, at most */
 
 enum ss_snap_action {
-	SS_SNAP_OTHER,	/* snapshot, annotate, and what nobody knows */
+	SS_SNAP_OTHER,	/* snapshot, annotate, and unknown actions */
 	SS_SNAP_ALLOC,
 	SS_SNAP_FREE_REQUESTED,
 	SS_SNAP_FREE_COMPLETED,
@@ -26,7 +26,7 @@ enum ss_snap_action {
 	SS_SNAP_SEGMENT_FREE,
 	SS_SNAP_SEGMENT_MAP,
 	SS_SNAP_SEGMENT_UNMAP,
-	SS_SNAP_OOM,	/* addr: memory that the device had left; size: what was wanted */
+	SS_SNAP_OOM,	/* addr: memory that the device had left; size: the requested bytes */
 };
 
 enum ss_snap_state { SS_SNAP_INACTIVE, SS_SNAP_ALLOCATED, SS_SNAP_AWAITING_FREE };
@@ -71,7 +71,7 @@ struct ss_snap_group {
 	uint32_t segment;	/* SS_NONE: not of one */
 };
 
-/* Of a memory profile of JAX: what is in use by device and kind ("buffer", "executable"). */
+/* For a memory profile of JAX: the bytes in use by device and kind ("buffer", "executable"). */
 struct ss_snap_kind {
 	struct ss_str device, kind;
 	uint64_t count, bytes;
@@ -80,7 +80,7 @@ struct ss_snap_kind {
 struct ss_snapshot {
 	bool jax;		/* a memory profile of JAX: blocks, and no events (pprof.h) */
 	SS_VEC(struct ss_snap_kind) kinds;
-	struct ss_strmap devices; /* of JAX: their names by number, "" for what is on none */
+	struct ss_strmap devices; /* of JAX: names of devices by number, "" for memory on no device */
 
 	struct ss_strmap texts;	/* names of files and functions, by number */
 	SS_VEC(struct ss_snap_frame) frames;
@@ -90,7 +90,7 @@ struct ss_snapshot {
 	SS_VEC(struct ss_snap_event) events;	/* by device, then in the order of the file, which is that of time */
 	SS_VEC(struct ss_snap_block) blocks;	/* by segment */
 	SS_VEC(struct ss_snap_segment) segments;
-	uint64_t malformed;	/* records that lack what they need, or hold numbers that cannot be */
+	uint64_t malformed;	/* records without required members, or with impossible numbers */
 	uint32_t ndevices;
 	size_t events_of[SS_SNAP_DEVICES + 1];	/* where those of a device begin */
 	bool cut;		/* it ends early */

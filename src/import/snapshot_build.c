@@ -278,7 +278,7 @@ static struct ss_sb_value finished_list(struct ss_sb *b, const struct ss_sb_open
 		return (struct ss_sb_value){ SS_SB_STACK, ss_sb_stack(b, o->list.frame_begin, o->list.nframes) };
 	if (o->list.group != NO_GROUP)
 		return (struct ss_sb_value){ SS_SB_GROUP, o->list.group };
-	/* What became of a tuple in JSON. */
+	/* The JSON form of a tuple. */
 	if (o->list.items == 2 && o->list.numbers[0] < 1u << 28 && o->list.numbers[1] < 1u << 28)
 		return (struct ss_sb_value){ SS_SB_PAIR, o->list.numbers[0] << 28 | o->list.numbers[1] };
 	if (o->list.has_history)
@@ -408,7 +408,7 @@ bool ss_sb_appends(struct ss_sb *b)
 
 /* ---- into dictionaries ---- */
 
-/* Which kinds of values a key takes. */
+/* The kinds of values that a key accepts. */
 static bool takes(enum key k, struct ss_sb_value *v)
 {
 	switch (k) {

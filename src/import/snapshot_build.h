@@ -1,9 +1,8 @@
 /*
- * snapshot_build.h - making a snapshot of values as they come: a stack machine as Python's pickles
- * want one, which keeps of finished dictionaries and lists what a snapshot needs and forgets the
- * rest.
+ * snapshot_build.h - making a snapshot of values as they come: a stack machine as Python's pickles want
+ * one, which keeps of finished dictionaries and lists what a snapshot needs and forgets the rest.
  *
- * A dictionary is told by its keys, whatever stands around it: one with "action" is an event, with
+ * * A dictionary is recognized by its keys, not by its place: with "action" it is an event, with
  * "state" a block, with "filename" a frame.
  */
 #ifndef SS_IMPORT_SNAPSHOT_BUILD_H
@@ -12,7 +11,7 @@
 #include "import/snapshot.h"
 
 enum ss_sb_kind {
-	SS_SB_NONE,	/* also what is of no use here */
+	SS_SB_NONE,	/* also unused values */
 	SS_SB_INT,	/* u: two's complement */
 	SS_SB_BIG,	/* an integer beyond INT64_MAX in u */
 	SS_SB_STR,	/* number of a text of the builder */
@@ -58,8 +57,8 @@ struct ss_sb_open {
 struct ss_sb_text {
 	const char *p;
 	uint32_t n;
-	int8_t key;	/* what it is as a key, -1: none */
-	uint8_t word;	/* what it is as an action or a state */
+	int8_t key;	/* its meaning as a key; -1: none */
+	uint8_t word;	/* its meaning as an action or a state */
 };
 
 struct ss_sb {
@@ -87,7 +86,7 @@ void ss_sb_push(struct ss_sb *b, enum ss_sb_kind kind, uint64_t u);
 void ss_sb_push_text(struct ss_sb *b, struct ss_str text);
 void ss_sb_push_dict(struct ss_sb *b);
 void ss_sb_push_list(struct ss_sb *b);
-/* The opcodes of the same names. False: the values on the stack are not what they need. */
+/* The opcodes of the same names. False: the values on the stack have the wrong types. */
 bool ss_sb_append(struct ss_sb *b);
 bool ss_sb_appends(struct ss_sb *b);
 bool ss_sb_setitem(struct ss_sb *b);
@@ -96,7 +95,7 @@ bool ss_sb_tuple(struct ss_sb *b, int n);	/* -1: to the mark */
 bool ss_sb_pop(struct ss_sb *b, bool to_mark);
 bool ss_sb_memoize(struct ss_sb *b, uint64_t number);
 bool ss_sb_get(struct ss_sb *b, uint64_t number);
-/* The end, or where the text ends early: what is open is finished as if its end were there. */
+/* Finish at the end of the text. If the text ends early, open objects are finished as if their end were there. */
 void ss_sb_finish(struct ss_sb *b);
 
 #endif

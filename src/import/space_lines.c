@@ -119,7 +119,7 @@ static bool match_ends(struct ss_space_out *o, struct ss_so_line *l)
 	return ok;
 }
 
-/* What was begun and never ended lasts as long as its line does. */
+/* An event that begins and never ends lasts as long as its line. */
 static bool end_open(struct ss_space_out *o, struct ss_so_line *l)
 {
 	if (l->ends.n && !match_ends(o, l))

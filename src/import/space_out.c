@@ -11,7 +11,7 @@
 /* Strings of at least this length are stored once per plane and referred to. */
 #define SHARED_FROM 8
 
-/* What is held is counted in steps. */
+/* Held memory is counted in steps. */
 #define HOLD_STEP ((uint64_t)1 << 20)
 
 void ss_so_free(struct ss_space_out *o)
@@ -271,25 +271,33 @@ static char *put_name(char *to, struct ss_str name)
 }
 
 /*
- * In o->key: the two names of an event; `full` is its long one, NULL without. What is shared of its
+ * In o->key: the names of an event; `full` is its long one, NULL without. What is shared of its
  * stats follows, from *stats on.
  */
-static struct ss_str put_names(struct ss_space_out *o, const struct ss_so_event *e, const struct ss_so_arg *full,
-			       size_t *stats)
+static void put_names(struct ss_space_out *o, const struct ss_so_event *e, const struct ss_so_arg *full, size_t *stats)
 {
 	bool two = full && full->kind == SS_SO_STR && full->s.n;
 	struct ss_str name = two ? full->s : e->name, shown = two ? e->name : SS_STR("");
 	o->key.n = 0;
-	char *room = ss_buf_room(&o->key, name.n + shown.n + 2 * SS_VARINT_BYTES);
+	char *room = ss_buf_room(&o->key, name.n + shown.n + e->name_in_file.n + 3 * SS_VARINT_BYTES);
 	if (room)
-		o->key.n = (size_t)(put_name(put_name(room, name), shown) - room);
+		o->key.n = (size_t)(put_name(put_name(put_name(room, name), shown), e->name_in_file) - room);
 	*stats = o->key.n;
-	return shown;
+}
+
+/* The bytes that put_name() wrote at *at. */
+static struct ss_str take_name(const uint8_t **at, const uint8_t *end)
+{
+	uint64_t n = 0;
+	if (!ss_pb_varint(at, end, &n))
+		return SS_STR("");
+	struct ss_str name = { (const char *)*at, n };
+	*at += n;
+	return name;
 }
 
 /* Metadata of the event: found by everything that is in o->key. */
-static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_event *e, bool op,
-			  size_t shown_bytes, size_t stats)
+static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const struct ss_so_event *e, bool op, size_t stats)
 {
 	if (o->key.no_memory) {
 		o->no_memory = true;
@@ -300,11 +308,10 @@ static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const s
 		return i;
 	struct ss_str kept = p->metas.keys[i];
 	struct ss_so_meta m = { .stats = ss_str_sub(kept, stats, kept.n), .op = op && !find_arg(e, SS_STR("program_id")) };
-	m.display_name = ss_str_sub(kept, stats - shown_bytes, stats);
-	const uint8_t *at = (const uint8_t *)kept.p, *end = at + kept.n;
-	uint64_t n = 0;
-	if (ss_pb_varint(&at, end, &n))
-		m.name = (struct ss_str){ (const char *)at, n };
+	const uint8_t *at = (const uint8_t *)kept.p, *end = at + stats;
+	m.name = take_name(&at, end);
+	m.display_name = take_name(&at, end);
+	m.name_in_file = take_name(&at, end);
 	o->held_bytes += sizeof(m);
 	if (ss_vec_push(&p->meta, m))
 		return i;
@@ -369,11 +376,11 @@ uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const 
 	struct ss_so_record r = { .begin_ns = e->begin.ns, .begin_sub_ps = e->begin.ps & 0x3ff, .dur_ps = e->dur_ps };
 	size_t stats, from = l->stats.n;
 	const struct ss_so_arg *full = find_arg(e, SS_STR("long_name"));
-	struct ss_str shown = put_names(o, e, full, &stats);
+	put_names(o, e, full, &stats);
 	if (op)
 		put_op_stats(o, p, e);
 	put_stats(o, p, l, e, full, op, share, &r);
-	r.meta = find_meta(o, p, e, op, shown.n, stats);
+	r.meta = find_meta(o, p, e, op, stats);
 	set_stats(o, l, &r, from);
 	o->held_bytes += sizeof(r) + r.nstats;
 	if (o->no_memory || !ss_vec_push(&l->events, r)) {

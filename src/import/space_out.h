@@ -12,6 +12,8 @@
  * What comes of the source's words:
  *	- an event with the argument `long_name` gets that as its name and its own as the name shown,
  *	  as XProf had it before it wrote the trace;
+ *	- a name that analyses know in other words ("Memcpy HtoD (...)", "ProfilerStep#3") becomes those,
+ *	  and the file's name stays beside it for people to be shown;
  *	- arguments that describe an XLA operation rather than one execution of it go to the metadata
  *	  of the event, held once for all executions; the program is that of the event on the line
  *	  "XLA Modules" around it, where the trace leaves it out;
@@ -38,7 +40,7 @@ struct ss_so_arg {
 	struct ss_str s;
 };
 
-/* A point in time: whole nanoseconds, and what is more. */
+/* A point in time: whole nanoseconds and the rest. */
 struct ss_so_time {
 	int64_t ns;
 	uint32_t ps;		/* 0 .. 999 */
@@ -48,6 +50,7 @@ struct ss_so_event {
 	struct ss_so_time begin;
 	uint64_t dur_ps;
 	struct ss_str name;
+	struct ss_str name_in_file; /* where analyses know the event by another name; "": it is `name` */
 	const struct ss_so_arg *args;
 	size_t nargs;
 	bool shares;		/* arguments that describe all executions alike may be held once for all */
@@ -88,7 +91,7 @@ struct ss_so_line {
 };
 
 struct ss_so_meta {
-	struct ss_str name, display_name, stats;
+	struct ss_str name, display_name, name_in_file, stats;
 	bool op;		/* describes an XLA operation; stats do not name its program */
 };
 
@@ -116,7 +119,7 @@ struct ss_space_out {
 	struct ss_arena arena;
 	struct ss_strmap plane_keys;
 	SS_VEC(struct ss_so_plane) planes;
-	SS_VEC(uint64_t) links;	/* correlation ids of launches and what they launched */
+	SS_VEC(uint64_t) links;	/* correlation ids of launches and of the launched operations */
 	struct ss_buf key;
 	struct ss_hold *hold;
 	uint64_t held_bytes, counted_bytes; /* the second in `hold` */

@@ -192,33 +192,35 @@ struct launches {
 	SS_VEC(struct ss_str) ops;
 };
 
+/* An event that has begun and not ended, and the innermost one from it outwards that is no call: SS_NONE where all are. */
+struct open_event {
+	uint32_t event, operation;
+};
+
 /*
  * The innermost event around each call that launches something, by its correlation id; "" for the
- * mark of a step, which is no operation.
+ * mark of a step, which is no operation. Calls lie within calls: the runtime's makes the driver's.
  */
 static bool find_launches(const struct ss_space_out *o, const struct ss_so_plane *p, const struct ss_so_line *l,
 			  struct launches *found)
 {
 	size_t n = l->events.n, depth = 0;
-	uint32_t *stack = malloc((n + 1) * sizeof(*stack));
+	struct open_event *stack = malloc((n + 1) * sizeof(*stack));
 	bool ok = stack != NULL;
 	for (size_t i = 0; ok && i < n; i++) {
 		const struct ss_so_record *r = &l->events.v[i];
 		struct ss_so_time t = { r->begin_ns, r->begin_sub_ps };
-		while (depth && !ss_so_lasts_to(&l->events.v[stack[depth - 1]], t))
+		while (depth && !ss_so_lasts_to(&l->events.v[stack[depth - 1].event], t))
 			depth--;
-		/* Calls lie within calls: the runtime's makes the driver's. None of them is the operation. */
-		size_t around = depth;
-		while (r->link && around && l->events.v[stack[around - 1]].link)
-			around--;
-		if (r->link && around) {
-			struct ss_str name = p->meta.v[l->events.v[stack[around - 1]].meta].name;
+		uint32_t operation = depth ? stack[depth - 1].operation : SS_NONE;
+		if (r->link && operation != SS_NONE) {
+			struct ss_str name = p->meta.v[l->events.v[operation].meta].name;
 			uint32_t next = (uint32_t)found->ops.n;
 			uint32_t at = ss_ids_add(&found->by_id, o->links.v[r->link - 1], next);
 			ok = at != SS_NONE &&
 			     (at != next || ss_vec_push(&found->ops, ss_kineto_is_step(name) ? SS_STR("") : name));
 		}
-		stack[depth++] = (uint32_t)i;
+		stack[depth++] = (struct open_event){ (uint32_t)i, r->link ? operation : (uint32_t)i };
 	}
 	free(stack);
 	return ok;
@@ -236,6 +238,11 @@ static bool give_op(struct ss_so_plane *p, struct ss_so_line *l, size_t i, struc
 	return true;
 }
 
+static struct ss_str name_in_file(const struct ss_so_meta *m)
+{
+	return m->name_in_file.n ? m->name_in_file : m->name;
+}
+
 /* Give what ran on a GPU the operation it was launched by; what the step alone launched is one of its own. */
 static bool add_ops(const struct ss_space_out *o, struct ss_so_plane *p, struct ss_so_line *l, const struct launches *found)
 {
@@ -243,7 +250,7 @@ static bool add_ops(const struct ss_space_out *o, struct ss_so_plane *p, struct 
 	for (size_t i = 0; ok && i < l->events.n; i++) {
 		const struct ss_so_record *r = &l->events.v[i];
 		uint32_t at = r->link ? ss_ids_get(&found->by_id, o->links.v[r->link - 1]) : SS_NONE;
-		ok = at == SS_NONE || give_op(p, l, i, found->ops.v[at].n ? found->ops.v[at] : p->meta.v[r->meta].name);
+		ok = at == SS_NONE || give_op(p, l, i, found->ops.v[at].n ? found->ops.v[at] : name_in_file(&p->meta.v[r->meta]));
 	}
 	return ok;
 }
@@ -496,6 +503,8 @@ static bool put_names(struct ss_buf *b, const struct ss_so_plane *p)
 		ss_pbo_bytes(&body, XEVENT_METADATA_NAME, m->name);
 		if (m->display_name.n)
 			ss_pbo_bytes(&body, XEVENT_METADATA_DISPLAY_NAME, m->display_name);
+		if (m->name_in_file.n)
+			ss_pbo_bytes(&body, XEVENT_METADATA_NAME_IN_FILE, m->name_in_file);
 		ss_buf_str(&body, m->stats);
 		put_entry(b, &tmp, XPLANE_EVENT_METADATA, i + 1, ss_buf_get(&body));
 	}

@@ -190,6 +190,6 @@ bool ss_trace_proto_read(struct ss_str bytes, struct ss_space_out *o, struct ss_
 	}
 	loss->cut = c.bad || c.cut;
 	if (!any && !o->no_memory)
-		return ss_fail(err, SS_EFORMAT, "nothing in it is a device or an event of a trace");
+		return ss_fail(err, SS_EFORMAT, "it holds no device and no event of a trace");
 	return (!o->no_memory && name_planes(o)) || ss_fail_mem(err);
 }

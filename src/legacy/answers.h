@@ -24,12 +24,12 @@ const struct ss_jnode *ss_legacy_read(const struct ss_request *q, const struct s
 /* Its bytes, unpacked where they are packed (also twice); p NULL on failure. In q's arena, or the file's own. */
 struct ss_str ss_legacy_bytes(const struct ss_request *q, const struct ss_host *h, struct ss_err *err);
 /*
- * Append a DataTable {"cols","rows","p"}. A column gets what `known` says of its id, a column that
- * nobody knows its own words. `names` are pairs of an older id and the one it has now, up to NULL.
+ * Append a DataTable {"cols","rows","p"}. A column gets the properties of its id in `known`; an unknown
+ * column keeps its own label. `names` are pairs of an older id and the one it has now, up to NULL.
  */
 bool ss_legacy_table(const struct ss_jnode *data_table, const char *name, const char *title, const struct ss_col *known,
 		  size_t nknown, const char *const *names, struct ss_result *out);
-/* What the user shall know: that the figures are not ours, and of which file they are. */
+/* Add the note that the figures are not ours, and which file they come from. */
 bool ss_legacy_note(const struct ss_request *q, const struct ss_host *h, struct ss_result *out);
 /* Does the file of this name hold JSON, or a message? */
 bool ss_legacy_is_json(const struct ss_host *h);

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What is known of a row of the combination beside its cells. */
+/* Facts about a row of the combination besides its cells. */
 struct row_state {
 	uint32_t hosts;		/* that have it */
 	double max;		/* in the column `longest` */
@@ -114,7 +114,7 @@ static int64_t add_i64(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? INT64_MIN : INT64_MAX) : sum;
 }
 
-/* What two numbers come to; `wa` and `wb` are what they count. An empty cell counts nothing. */
+/* Combine two numbers with their weights `wa` and `wb`. An empty cell has no weight. */
 static double together(enum ss_legacy_how how, double a, double wa, double b, double wb)
 {
 	if (isnan(a) || isnan(b))
@@ -208,7 +208,7 @@ static void add_numbers(struct table_state *s, struct ss_table *t, size_t row, c
 	}
 }
 
-/* What no rule is for. */
+/* The default without a rule. */
 static bool copy_rest(const struct ss_legacy_table *rule, struct ss_table *t, size_t row, const struct ss_table *from,
 		      size_t from_row, bool all)
 {

@@ -1,13 +1,13 @@
 /*
  * combine.h - stored answers of several hosts as one answer.
  *
- * Each file is read alone, by the tool's reader; its rows are then added to those of the files
- * before, by the rules of the tool. What the reader made dies before the next file is read, so
- * memory is that of the combination and of one file. A file that cannot be read is left out with a
- * note, unless none can.
+ * * Each file is read alone, by the tool's reader; its rows are then added to those of the files
+ * before, by the rules of the tool. What the reader made dies before the next file is read, so memory
+ * is that of the combination and of one file. A file that cannot be read is left out with a note,
+ * unless none can.
  *
- * Sentences (verdicts, advice) cannot be added up: they are those of one host, the one that is worst
- * off, and a note names it.
+ * * Sentences (verdicts, advice) cannot be added up: they come from the host with the worst figures,
+ * and a note names it.
  */
 #ifndef SS_LEGACY_COMBINE_H
 #define SS_LEGACY_COMBINE_H
@@ -37,7 +37,7 @@ struct ss_legacy_table {
 	const char *key[8];
 	const struct ss_legacy_col *cols;
 	size_t ncols;
-	/* Of the columns without a rule the host's count whose row has the most here: the first of these that there is. */
+	/* Columns without a rule come from the host whose row is greatest in the first of these columns that exists. */
 	const char *longest[3];
 	bool everywhere;	/* rows that a host lacks are left out */
 	const struct ss_legacy_col *props;	/* the same of properties; texts are those of the host that is worst off */
@@ -48,9 +48,9 @@ struct ss_legacy_answer {
 	bool (*read)(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err);
 	const struct ss_legacy_table *tables;
 	size_t ntables;
-	/* How badly off a host is; NULL: the first host counts. */
+	/* The rank of a host for this choice, higher is worse; NULL: the first host is taken. */
 	double (*worst)(const struct ss_result *r);
-	/* What is left to do when all hosts are in: order, ranks, shares. NULL: nothing. `nhosts` were read. */
+	/* The last steps after all hosts: order, ranks, shares. NULL: none. `nhosts`: hosts that were read. */
 	bool (*end)(struct ss_result *out, size_t nhosts);
 	const char *says;	/* how hosts are combined, a sentence for the note */
 };

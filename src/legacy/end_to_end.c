@@ -83,10 +83,7 @@ static void add_phases(struct ss_table *t, struct ss_str file, const struct ss_e
 		}
 }
 
-/*
- * Of the training session of the newest log, if it has one: what went before the first step could
- * be taken.
- */
+/* The time before the first step of the training session of the newest log, if it has one. */
 static void set_props(struct ss_table *t, const struct ss_end_to_end *e)
 {
 	const double *ms = e->category_ms;
@@ -170,7 +167,7 @@ static double of_category(const struct ss_table *t, struct ss_str file, const ch
 	return 0;
 }
 
-/* Of the newest log. */
+/* Use the newest log. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	(void)err;

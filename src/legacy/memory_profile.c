@@ -52,7 +52,7 @@ static void set_text(struct ss_table *t, size_t col, const struct ss_jnode *n, c
 	ss_set_str(t, col, s);
 }
 
-/* What an allocation or a deallocation says of itself, in the last row. */
+/* Fill the last row with the stats of an allocation or a deallocation. */
 static void set_activity(struct ss_table *t, const struct ss_jnode *a)
 {
 	ss_set_i64(t, E_REQUESTED, ss_jnode_i64(a, "requestedBytes"));
@@ -80,7 +80,7 @@ static void set_point(struct ss_table *t, const struct ss_jnode *point)
 	set_activity(t, ss_jnode_get(point, "activityMetadata"));
 }
 
-/* What of an allocator's timeline is counted on the way. */
+/* Counts of an allocator's timeline during the walk. */
 struct walk {
 	int64_t allocations, deallocations;
 	int64_t peak_bytes, peak_step;	/* the step of the last point with so much in use */

@@ -32,7 +32,7 @@ static const struct ss_col known[] = {
 
 static const char *const names[] = { "noninfeedTimeMs", "computeTimeMs", "infeedTimeMs", "inputTimeMs", NULL };
 
-/* What a table must have, a column or a property, to be this one. */
+/* The column or property by which a table is recognized. */
 struct rule {
 	const char *col, *prop, *name, *title;
 };

@@ -47,11 +47,11 @@ static const struct ss_col step_cols[] = {
 static const struct ss_col place_cols[] = {
 	INT("core_id", "Core", NONE, NULL),
 	STR("host_name", "Host", NULL),
-	INT("global_chip_id", "Chip", NONE, NULL),
-	INT("core_num", "Core on chip", NONE, NULL),
-	INT("replica_id", "Replica", NONE, "-1 if the file does not record it"),
-	INT("x", "x", NONE, "Coordinate of the chip; -1 if the file does not record the pod's size"),
-	INT("y", "y", NONE, NULL),
+	ID("global_chip_id", "Chip", NULL),
+	ID("core_num", "Core on chip", NULL),
+	ID("replica_id", "Replica", "-1 if the file does not record it"),
+	ID("x", "x", "Coordinate of the chip; -1 if the file does not record the pod's size"),
+	ID("y", "y", NULL),
 };
 
 static const struct ss_col collective_cols[] = {

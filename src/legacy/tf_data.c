@@ -86,7 +86,7 @@ static bool make_names(struct names *n, const struct ss_table *iterators, size_t
 {
 	for (size_t i = first; i < iterators->nrows; i++) {
 		uint32_t known = n->ids.n, at = ss_strmap_add(&n->ids, iterators->data[IT_ID].str[i]);
-		/* Of an id that is there twice the first counts. */
+		/* If an id occurs twice, the first one counts. */
 		if (at == SS_NONE || (at == known && !ss_vec_push(&n->rows, i)))
 			return false;
 	}

@@ -108,7 +108,7 @@ static const struct ss_param params[] = {
 	{ "node", "name", NULL, "attributes and neighbours of this operation; without it attributes of the incompatible ones" },
 };
 
-/* What is asked for: operations and scopes of one subtree stand in a row. */
+/* The selection: the operations and scopes of a subtree are consecutive. */
 struct graph_answer {
 	const struct ss_request *q;
 	struct ss_result *out;
@@ -133,7 +133,7 @@ static void set_counts(struct ss_table *t, size_t first, const struct ss_tf_scop
 	ss_set_i64(t, first + 1, s->n[SS_TF_COMPATIBLE]);
 	ss_set_i64(t, first + 2, s->n[SS_TF_INCOMPATIBLE]);
 	ss_set_i64(t, first + 3, not_judged(s));
-	/* Of layers nothing is known. */
+	/* Nothing is known about layers. */
 	ss_set_f64(t, first + 4, s->n[SS_TF_LAYER] ? (double)NAN : ss_tf_scope_compatible_frac(s));
 }
 
@@ -193,7 +193,7 @@ struct op_type {
 	int64_t n[SS_TF_VERDICTS], all;
 };
 
-/* What is in the way first, then what there is most of. */
+/* First the incompatible operators, then the most frequent ones. */
 static int by_weight(const void *a, const void *b)
 {
 	const struct op_type *x = a, *y = b;
@@ -270,7 +270,7 @@ static bool add_attrs_of(struct graph_answer *j, struct ss_table *t, const struc
 	return true;
 }
 
-/* Of the operation asked for, else of those that a TPU would not run. */
+/* For the requested operation, else for those that a TPU would not run. */
 static bool add_attributes(struct graph_answer *j, uint32_t node)
 {
 	struct ss_table *t = ss_result_table(j->out, "attributes", "Attributes", attr_cols, SS_COUNT(attr_cols));
@@ -533,7 +533,7 @@ static bool pick(struct graph_answer *j, struct ss_err *err)
 	return j->g;
 }
 
-/* What the compatible share does not tell: functions are not judged, and TensorFlow 2 has little else. */
+/* The compatible share does not cover functions: they are not judged, and TensorFlow 2 has little else. */
 static void note_functions(struct graph_answer *j)
 {
 	uint32_t in_functions = j->g->scopes[j->top].n[SS_TF_FUNCTION], unknown = 0;
@@ -580,7 +580,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
-/* Of layers only their number is known here. */
+/* Only the number of layers is known here. */
 static bool conclude_layers(const struct ss_request *q, struct ss_result *out, double layers)
 {
 	const struct ss_table *t = ss_result_find(out, "operators");

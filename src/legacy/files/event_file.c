@@ -8,7 +8,6 @@
 enum {
 	EVENT_WALL_TIME = 1,
 	EVENT_STEP = 2,
-	EVENT_FILE_VERSION = 3,
 	EVENT_GRAPH_DEF = 4,
 	EVENT_SUMMARY = 5,
 	EVENT_TAGGED_METADATA = 8,
@@ -37,9 +36,6 @@ static bool tf_event_read(struct ss_str record, struct ss_tf_event *out)
 			break;
 		case PB_VAR(EVENT_STEP):
 			out->step = (int64_t)f.u;
-			break;
-		case PB_LEN(EVENT_FILE_VERSION):
-			out->file_version = f.bytes;
 			break;
 		case PB_LEN(EVENT_GRAPH_DEF):
 			out->graph_def = f.bytes;

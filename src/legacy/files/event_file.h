@@ -15,11 +15,10 @@ struct ss_tf_event {
 	double wall_time_s;	/* since the Unix epoch */
 	int64_t step;
 	struct ss_str bytes;	/* of the message, for ss_tfrecord_intact */
-	struct ss_str file_version; /* "brain.Event:2", in the first event only */
 	struct ss_str graph_def, meta_graph_def, summary, tagged_metadata; /* p NULL: not there */
 };
 
-/* What the walk through a file came upon. */
+/* The contents that were found in a file. */
 struct ss_event_tally {
 	uint64_t nrecords;
 	uint64_t ndamaged;	/* records with a wrong checksum, passed over */

@@ -36,7 +36,7 @@ void ss_graph_walk_to(struct ss_graph_walk *w, const char *at)
 	w->from = at;
 }
 
-/* What of a node is known by its bytes alone. */
+/* Facts about a node from its bytes alone. */
 struct raw_node {
 	struct ss_str name, op, device;
 };
@@ -61,7 +61,7 @@ static bool read_node(struct ss_str body, struct raw_node *out)
 	return !c.bad && out->name.n;
 }
 
-/* What is to be made room for. */
+/* The sizes to allocate. */
 struct counts {
 	size_t nodes, functions;
 };

@@ -1,10 +1,10 @@
 /*
- * graphdef.h - a view of a TensorFlow GraphDef: nodes in the order of the file, those of its
- * function library behind them.
+ * graphdef.h - a view of a TensorFlow GraphDef: nodes in the order of the file, those of its function
+ * library behind them.
  *
- * Names borrow from the bytes; attributes and inputs stay there until somebody asks for those of
- * one node. Field numbers are those of graph.proto, node_def.proto, attr_value.proto,
- * function.proto, tensor_shape.proto and types.proto.
+ * * Names borrow from the bytes; attributes and inputs stay there until those of one node are
+ * requested. Field numbers are those of graph.proto, node_def.proto, attr_value.proto, function.proto,
+ * tensor_shape.proto and types.proto.
  */
 #ifndef SS_LEGACY_FILES_GRAPHDEF_H
 #define SS_LEGACY_FILES_GRAPHDEF_H

@@ -1,98 +1,11 @@
 /* hlo_json.c - writing JSON as protobuf by the schema in schema.def. */
 #include "legacy/files/hlo_json.h"
 
+#include "hlo/schema.h"
 #include "wire/pb_out.h"
 #include "xspace/fields.h"
 
 #define MAX_DEPTH 64
-
-enum type { INT32, INT64, UINT32, UINT64, BOOL, FLOAT, DOUBLE, STRING, BYTES, ENUM_TYPE, MESSAGE_TYPE };
-
-/* Messages and enums are numbered in the order of the list. */
-#define FIELD(number, type, name)
-#define REPEATED_FIELD FIELD
-#define SHOWN_ZERO_FIELD FIELD
-#define ENUM_FIELD FIELD
-#define REPEATED_ENUM_FIELD FIELD
-#define SHOWN_ZERO_ENUM_FIELD FIELD
-#define MESSAGE_FIELD FIELD
-#define MAP_FIELD FIELD
-#define VALUE(number, name)
-enum message {
-#define MESSAGE(id) MSG_##id,
-#define ENUM(id)
-#include "hlo/schema.def"
-#undef MESSAGE
-#undef ENUM
-	MESSAGE_COUNT
-};
-
-enum enumeration {
-#define MESSAGE(id)
-#define ENUM(id) ENUM_##id,
-#include "hlo/schema.def"
-#undef MESSAGE
-#undef ENUM
-	ENUM_COUNT
-};
-#undef FIELD
-#undef REPEATED_FIELD
-#undef SHOWN_ZERO_FIELD
-#undef ENUM_FIELD
-#undef REPEATED_ENUM_FIELD
-#undef SHOWN_ZERO_ENUM_FIELD
-#undef MESSAGE_FIELD
-#undef MAP_FIELD
-#undef VALUE
-
-struct row {
-	uint16_t number;	/* of the field; 0: here begins message `of` */
-	uint8_t type;
-	uint16_t of;		/* message or enum */
-	const char *name;
-};
-
-/* Maps have other JSON than their entries: they are left out, nothing here needs them. */
-static const struct row rows[] = {
-#define MESSAGE(id) { .of = MSG_##id },
-#define FIELD(num, kind, text) { .number = num, .type = kind, .name = #text },
-#define REPEATED_FIELD FIELD
-#define SHOWN_ZERO_FIELD FIELD
-#define ENUM_FIELD(num, id, text) { .number = num, .type = ENUM_TYPE, .of = ENUM_##id, .name = #text },
-#define REPEATED_ENUM_FIELD ENUM_FIELD
-#define SHOWN_ZERO_ENUM_FIELD ENUM_FIELD
-#define MESSAGE_FIELD(num, id, text) { .number = num, .type = MESSAGE_TYPE, .of = MSG_##id, .name = #text },
-#define MAP_FIELD(num, id, text)
-#define ENUM(id)
-#define VALUE(num, text)
-#include "hlo/schema.def"
-#undef MESSAGE
-#undef FIELD
-#undef ENUM_FIELD
-#undef MESSAGE_FIELD
-#undef MAP_FIELD
-#undef ENUM
-#undef VALUE
-};
-
-static const struct value {
-	int32_t owner, number;	/* owner -1: the enum that began last */
-	const char *name;
-} values[] = {
-#define MESSAGE(id)
-#define FIELD(num, kind, text)
-#define ENUM_FIELD FIELD
-#define MESSAGE_FIELD FIELD
-#define MAP_FIELD FIELD
-#define ENUM(id) { ENUM_##id, 0, NULL },
-#define VALUE(num, text) { -1, num, #text },
-#include "hlo/schema.def"
-};
-
-/* First row of each message, found once for each text. */
-struct writer {
-	uint16_t messages[MESSAGE_COUNT];
-};
 
 /* "entryComputationName" is entry_computation_name; so is that itself. */
 static bool is_name(struct ss_str key, const char *name)
@@ -113,29 +26,26 @@ static bool is_name(struct ss_str key, const char *name)
 	return i == key.n;
 }
 
-static const struct row *find(const struct writer *w, uint16_t message, struct ss_str key)
+/* Maps have other JSON than their entries: they are left out, because nothing here needs them. */
+static const struct ss_schema_field *find(const struct ss_schema *s, uint16_t message, struct ss_str key)
 {
-	for (size_t i = w->messages[message]; i < SS_COUNT(rows) && rows[i].number; i++)
-		if (is_name(key, rows[i].name))
-			return &rows[i];
+	for (const struct ss_schema_field *f = s->messages[message]; f->number; f++)
+		if (!f->is_map && is_name(key, f->name))
+			return f;
 	return NULL;
 }
 
-static bool enum_number(uint16_t of, const struct ss_jnode *n, uint64_t *out)
+static bool enum_number(const struct ss_schema *s, uint16_t of, const struct ss_jnode *n, uint64_t *out)
 {
-	bool inside = false;
 	if (n->kind == SS_J_NUMBER && n->num >= 0 && n->num < 1e9) {
 		*out = (uint64_t)n->num;
 		return true;
 	}
-	for (size_t i = 0; i < SS_COUNT(values); i++) {
-		if (values[i].owner >= 0)
-			inside = values[i].owner == of;
-		else if (inside && ss_str_is(n->text, values[i].name)) {
-			*out = (uint64_t)values[i].number;
+	for (const struct ss_schema_value *v = s->enums[of]; v->name; v++)
+		if (ss_str_is(n->text, v->name)) {
+			*out = (uint64_t)v->number;
 			return true;
 		}
-	}
 	return false;
 }
 
@@ -160,60 +70,61 @@ static void put_float(struct ss_buf *b, uint32_t field, double v)
 		ss_buf_char(b, (char)(bits >> i));
 }
 
-static void put_message(const struct writer *w, uint16_t message, const struct ss_jnode *n, struct ss_buf *b, unsigned depth);
+static void put_message(const struct ss_schema *s, uint16_t message, const struct ss_jnode *n, struct ss_buf *b, unsigned depth);
 
-static void put_value(const struct writer *w, const struct row *f, const struct ss_jnode *n, struct ss_buf *b, unsigned depth)
+static void put_value(const struct ss_schema *s, const struct ss_schema_field *f, const struct ss_jnode *n, struct ss_buf *b,
+		      unsigned depth)
 {
 	uint64_t number;
 	struct ss_buf inner = { 0 };
-	switch ((enum type)f->type) {
-	case INT32:
-	case INT64:
-	case UINT32:
-	case UINT64:
+	switch ((enum ss_schema_type)f->type) {
+	case SS_SCHEMA_INT32:
+	case SS_SCHEMA_INT64:
+	case SS_SCHEMA_UINT32:
+	case SS_SCHEMA_UINT64:
 		ss_pbo_uint(b, f->number, whole(n));
 		break;
-	case BOOL:
+	case SS_SCHEMA_BOOL:
 		ss_pbo_uint(b, f->number, n->kind == SS_J_TRUE || ss_str_is(n->text, "true"));
 		break;
-	case FLOAT:
+	case SS_SCHEMA_FLOAT:
 		put_float(b, f->number, n->num);
 		break;
-	case DOUBLE:
+	case SS_SCHEMA_DOUBLE:
 		ss_pbo_double(b, f->number, n->num);
 		break;
-	case STRING:
+	case SS_SCHEMA_STRING:
 		ss_pbo_bytes(b, f->number, n->text);
 		break;
-	case ENUM_TYPE:
-		if (enum_number(f->of, n, &number))
+	case SS_SCHEMA_ENUM:
+		if (enum_number(s, f->of, n, &number))
 			ss_pbo_uint(b, f->number, number);
 		break;
-	case MESSAGE_TYPE:
+	case SS_SCHEMA_MESSAGE:
 		if (n->kind != SS_J_OBJECT || depth == MAX_DEPTH)
 			break;
-		put_message(w, f->of, n, &inner, depth + 1);
+		put_message(s, f->of, n, &inner, depth + 1);
 		ss_pbo_bytes(b, f->number, ss_buf_get(&inner));
 		b->no_memory |= inner.no_memory;
 		ss_buf_free(&inner);
 		break;
-	case BYTES:	/* base64, of what no tool looks at */
+	case SS_SCHEMA_BYTES:	/* base64, of what no tool looks at */
 		break;
 	}
 }
 
-static void put_message(const struct writer *w, uint16_t message, const struct ss_jnode *n, struct ss_buf *b, unsigned depth)
+static void put_message(const struct ss_schema *s, uint16_t message, const struct ss_jnode *n, struct ss_buf *b, unsigned depth)
 {
 	for (const struct ss_jnode *c = n->first; c; c = c->next) {
-		const struct row *f = find(w, message, c->key);
+		const struct ss_schema_field *f = find(s, message, c->key);
 		if (!f || c->kind == SS_J_NULL)
 			continue;
 		if (c->kind != SS_J_ARRAY) {
-			put_value(w, f, c, b, depth);
+			put_value(s, f, c, b, depth);
 			continue;
 		}
 		for (const struct ss_jnode *e = c->first; e; e = e->next)
-			put_value(w, f, e, b, depth);
+			put_value(s, f, e, b, depth);
 	}
 }
 
@@ -255,17 +166,15 @@ bool ss_hlo_json_read(struct ss_str text, struct ss_buf *space, struct ss_err *e
 {
 	struct ss_arena arena = { 0 };
 	struct ss_buf program = { 0 };
-	struct writer w = { { 0 } };
-	for (size_t i = 0; i < SS_COUNT(rows); i++)
-		if (!rows[i].number)
-			w.messages[rows[i].of] = (uint16_t)(i + 1);
+	struct ss_schema s;
+	ss_schema_read(&s);
 	const struct ss_jnode *root = ss_jtree_of_json(text, &arena, err);
 	const struct ss_jnode *module = ss_jnode_get(root, "hloModule");
 	if (!module)
 		module = ss_jnode_get(root, "hlo_module");
 	bool ok = root && (module || ss_fail(err, SS_EFORMAT, "it holds no program"));
 	if (ok) {
-		put_message(&w, MSG_HloProto, root, &program, 0);
+		put_message(&s, SS_MSG_HloProto, root, &program, 0);
 		ss_hlo_put_space(space, ss_jnode_text(module, "name"), ss_jnode_int(module, "id", 0), ss_buf_get(&program));
 		ok = (!program.no_memory && !space->no_memory) || ss_fail_mem(err);
 	}

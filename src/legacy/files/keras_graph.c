@@ -151,7 +151,7 @@ static void find_references(struct keras *k, uint32_t model, const struct ss_jno
 		find_references(k, model, c, out);
 }
 
-/* Of a model: which layers take its inputs and make its outputs. In a row these are the first and the last. */
+/* The layers that take a model's inputs and make its outputs; in a sequence, the first and the last. */
 static void find_ends(struct keras *k, uint32_t model)
 {
 	struct layer *m = &k->layers.v[model];
@@ -251,7 +251,7 @@ static void put_list(struct ss_buf *text, const struct ss_jnode *n)
 	ss_buf_char(text, ']');
 }
 
-/* What a layer was made with; of an object (an initializer, a policy of types) its name or its class. */
+/* The arguments of a layer; for an object (an initializer, a policy of types), its name or its class. */
 static void put_config(struct ss_buf *node, const struct ss_jnode *config)
 {
 	for (const struct ss_jnode *c = config ? config->first : NULL; c; c = c->next) {

@@ -1,16 +1,16 @@
 /*
  * tfgraph.h - a TensorFlow graph by name scopes, and what of it a TPU could run.
  *
- * The names of operations are paths: "train/gradients/mul" stands in the scope "train/gradients".
- * An operation that is a scope as well (it has others below its name) stands in that scope.
- * Functions of the graph's library stand in a scope of their own, SS_TF_LIBRARY; several traced
- * programs in graph_1, graph_2 ...
+ * * The names of operations are paths: "train/gradients/mul" stands in the scope "train/gradients". An
+ * operation that is a scope as well (it has others below its name) stands in that scope. Functions of
+ * the graph's library stand in a scope of their own, SS_TF_LIBRARY; several traced programs in graph_1,
+ * graph_2 ...
  *
- * An operation is judged by its name alone, as TensorBoard's graph dashboard does it: compatible if
+ * * An operation is judged by its name alone, as TensorBoard's graph dashboard does it: compatible if
  * tpu_ops.def has it. Not judged is what was placed by hand on a device that is no TPU (its device
- * names a CPU or GPU, or no TPU), what was placed on the TPU's system device, what has no operator,
- * and what stands in the library. TensorBoard counts what is not judged among the compatible.
- * Nothing is compiled: this is an estimate.
+ * names a CPU or GPU, or no TPU), what was placed on the TPU's system device, what has no operator, and
+ * what stands in the library. TensorBoard counts operations that are not judged as compatible. Nothing
+ * is compiled: this is an estimate.
  */
 #ifndef SS_LEGACY_MODEL_TFGRAPH_H
 #define SS_LEGACY_MODEL_TFGRAPH_H
@@ -32,7 +32,7 @@ enum ss_tf_verdict {
 
 /* "compatible", "incompatible", "not judged: placed by hand" ... */
 const char *ss_tf_verdict_name(enum ss_tf_verdict v);
-/* Of an operation that stands in no function. */
+/* Members of an operation outside of functions. */
 enum ss_tf_verdict ss_tf_judge(struct ss_str op, struct ss_str device);
 /* Does a TPU run operators of this name? */
 bool ss_tf_op_on_tpu(struct ss_str op);
@@ -77,8 +77,8 @@ const struct ss_tfgraph *ss_host_tfgraph(struct ss_host *h, struct ss_err *err);
 const struct ss_tfgraph *ss_host_keras_graph(struct ss_host *h, struct ss_err *err);
 
 /*
- * Give the file's pages back: who walks over inputs or attributes of many operations does so each SS_TF_FORGET of them, as
- * operations are in another order than the file.
+ * Give the file's pages back. A walk over inputs or attributes of many operations calls this after each
+ * SS_TF_FORGET operations, because operations are in another order than the file.
  */
 void ss_tfgraph_forget(const struct ss_tfgraph *g);
 #define SS_TF_FORGET 4096
