@@ -102,9 +102,18 @@ enum stepscope_sql_type { STEPSCOPE_NULL = 0, STEPSCOPE_INT = 1, STEPSCOPE_REAL 
 
 struct stepscope_rows;
 
-/* `run` and `host` may be NULL: the newest run, all of its hosts. `timeout_ms` 0: no limit of time. */
+/*
+ * `run` and `host` may be NULL: the newest run, all of its hosts. `timeout_ms` 0: no limit of time, but a recursion that reads no
+ * row of the profile for 100 million steps is stopped.
+ */
 STEPSCOPE_API struct stepscope_rows *stepscope_sql(struct stepscope *s, const char *run, const char *host, const char *query,
 						   unsigned timeout_ms, char *why, size_t why_bytes);
+/*
+ * The same, and another thread ends it by making *stop other than 0: the call that is at work then fails. `stop` lives until the
+ * rows are closed.
+ */
+STEPSCOPE_API struct stepscope_rows *stepscope_sql_until(struct stepscope *s, const char *run, const char *host, const char *query,
+							 unsigned timeout_ms, const int *stop, char *why, size_t why_bytes);
 /* To the next row: 1; 0: there are no more; -1: it failed, and `why` says how. */
 STEPSCOPE_API int stepscope_sql_next(struct stepscope_rows *r, char *why, size_t why_bytes);
 STEPSCOPE_API void stepscope_sql_close(struct stepscope_rows *r);

@@ -164,7 +164,7 @@ static bool read_params(const struct stepscope_question *q, struct ss_tool_reque
 		for (size_t k = 0; k < ask->tool->nparams; k++)
 			known = known || ss_str_is(v[i].name, ask->tool->params[k].name);
 		if (eq == SS_NPOS || !known)
-			return ss_fail(err, SS_EINVAL, "%s has no parameter '%s'", ask->tool->name, q->params[i]);
+			return ss_fail(err, SS_EINVAL, "%s has no parameter '" SS_FMT "'", ask->tool->name, SS_ARG(v[i].name));
 	}
 	ask->params = v;
 	ask->nparams = n;

@@ -16,7 +16,7 @@ struct stepscope {
 
 struct ss_sql_rows;
 
-/* Of the rows that the caller holds. */
+/* The table of the rows that the caller holds. */
 struct ss_sql_rows *ss_api_rows(struct stepscope_rows *r);
 /* The failure as text for the caller. */
 void ss_api_explain(const struct ss_err *err, char *why, size_t why_bytes);

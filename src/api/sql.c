@@ -10,9 +10,9 @@ struct stepscope_rows {
 	struct ss_sql_rows *rows;
 };
 
-struct stepscope_rows *stepscope_sql(struct stepscope *s, const char *run_name, const char *host,
-				     const char *query, unsigned timeout_ms, char *why,
-				     size_t why_bytes)
+struct stepscope_rows *stepscope_sql_until(struct stepscope *s, const char *run_name, const char *host,
+					   const char *query, unsigned timeout_ms, const int *stop, char *why,
+					   size_t why_bytes)
 {
 	struct ss_err err = { 0 };
 	struct ss_arena arena = { 0 };
@@ -28,7 +28,10 @@ struct stepscope_rows *stepscope_sql(struct stepscope *s, const char *run_name, 
 	if (r && r->session) {
 		struct ss_sql_question q = { .model = ss_session_model(r->session),
 					     .query = ss_str_from(query),
-					     .timeout_ms = timeout_ms };
+					     .timeout_ms = timeout_ms,
+					     .bound_recursion = !timeout_ms,
+					     .more_time = timeout_ms ? NULL : ": with a limit of time it runs on until then",
+					     .stop = stop };
 		r->rows = ss_sql_ask(&q, &err);
 	}
 	ss_arena_release(&arena);
@@ -37,6 +40,12 @@ struct stepscope_rows *stepscope_sql(struct stepscope *s, const char *run_name, 
 	ss_api_explain(&err, why, why_bytes);
 	stepscope_sql_close(r);
 	return NULL;
+}
+
+struct stepscope_rows *stepscope_sql(struct stepscope *s, const char *run, const char *host, const char *query,
+				     unsigned timeout_ms, char *why, size_t why_bytes)
+{
+	return stepscope_sql_until(s, run, host, query, timeout_ms, NULL, why, why_bytes);
 }
 
 int stepscope_sql_next(struct stepscope_rows *r, char *why, size_t why_bytes)

@@ -38,7 +38,7 @@ static const char *side_at(const struct ss_diff *d, size_t i)
 	return i < d->base.n ? "base" : "new";
 }
 
-/* What is lost of a recording may be what its steps or operations were known by. */
+/* The lost part of a recording may have named its steps or operations. */
 static void check_whole(struct ss_diff *d)
 {
 	for (size_t i = 0; i < d->base.n + d->new.n; i++) {
@@ -184,7 +184,7 @@ static void check_steps(struct ss_diff *d)
 	say(d, "steps", SS_DIFF_COMPARED, SS_STR(""));
 }
 
-/* What one side's tracer does not see is not new on the other. */
+/* Functions that the tracer of one side does not record are not new on the other side. */
 static void forget_functions(struct ss_diff *d)
 {
 	for (size_t i = 0; i < d->base.n; i++)

@@ -23,7 +23,7 @@ struct ss_str ss_diff_verdict_name(enum ss_diff_verdict v);
 /* An operation that is no more than this of the step is not worth a word. */
 #define SS_DIFF_LEAST_OP_FRAC 0.001
 
-/* What the user may set; 0: the default. */
+/* Options of the user; 0: the default. */
 struct ss_diff_options {
 	double band_frac; /* 0.02 with one run a side, else 0.01 */
 	double alpha;	  /* 0.05 */
@@ -84,7 +84,7 @@ struct ss_diff {
 };
 
 /*
- * Of sides whose runs were read; `d` holds `base.runs` and `new.runs`, which stay with the caller
+ * Compare sides whose runs were read; `d` holds `base.runs` and `new.runs`, which stay with the caller
  * and outlive it. ss_diff_free in any case.
  */
 bool ss_diff_compare(struct ss_diff *d, struct ss_err *err);
@@ -108,7 +108,7 @@ bool ss_diff_compare_samples(struct ss_diff *d, const struct ss_sample *base, co
  */
 void ss_diff_add_samples(struct ss_sample *to, const struct ss_sample *from, size_t n);
 
-/* Which hosts can be compared where not all runs have the same. */
+/* Choose the hosts that can be compared if the runs have different hosts. */
 struct ss_diff_hosts {
 	struct ss_str names; /* "host0,host1", as a selection takes them; "": all runs have the same, or none in common */
 	struct ss_str note;  /* for ss_diff_options, when the runs were read again with these hosts alone */

@@ -208,10 +208,10 @@ static uint64_t read_meta(const struct ss_plane *p, uint32_t meta, struct ss_dif
 static bool describe(struct ss_diff_reader *r, const struct ss_piece_owner *o, struct ss_diff_op *op, uint64_t *program)
 {
 	struct ss_str name = ss_event_name(o->plane, o->meta);
-	op->name = ss_event_label(o->plane, o->meta);
+	op->name = ss_event_kind_label(o->plane, o->meta);
 	*program = read_meta(o->plane, o->meta, op);
 	if (o->plane->kind == SS_PLANE_GPU)
-		op->kernel = op->name = name;
+		op->kernel = op->name = ss_event_name_in_file(o->plane, o->meta);
 	else if (o->plane->kind != SS_PLANE_HOST_CPU)
 		read_text(name, op);
 	if (o->overhead)

@@ -260,7 +260,7 @@ bool ss_diff_host_facts(struct ss_diff_reader *r, const struct ss_pieces *p)
 
 struct ss_str ss_diff_steps_from(const struct ss_diff_run *r)
 {
-	return r->device_alone ? SS_STR("derived from the device alone") : ss_step_source_name(r->steps_from);
+	return r->device_alone ? SS_STR("derived only from the device") : ss_step_source_name(r->steps_from);
 }
 
 bool ss_diff_run_facts(struct ss_diff_reader *r)

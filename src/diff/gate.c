@@ -222,7 +222,7 @@ static void judge_memory(struct ss_gate *g, const struct ss_diff *d, struct ss_l
 	       ss_arena_printf(&g->arena, SS_FMT " of " SS_FMT " allowed", SS_ARG(delta), SS_ARG(limit)));
 }
 
-/* What a limit of the step does not see: longer pauses between steps. */
+/* A limit of the step does not cover longer pauses between steps. */
 static struct ss_str beside_the_limit(struct ss_gate *g, const struct ss_diff *d, const struct ss_limit *l)
 {
 	const struct ss_diff_row *outside = &d->parts[SS_DIFF_OUTSIDE];
@@ -319,7 +319,7 @@ static bool judge_limit(struct ss_gate *g, struct ss_diff *d, struct ss_limit *l
 		r = function_row(d, rest);
 	}
 	if (!found || !r)
-		decide(l, SS_GATE_NO_VERDICT, SS_STR("the profiles do not hold it: is the name right?"));
+		decide(l, SS_GATE_NO_VERDICT, SS_STR("the profiles do not hold this metric: check the name"));
 	else
 		judge_row(g, d, l, r);
 	return true;

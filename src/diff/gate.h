@@ -36,7 +36,7 @@ bool ss_gate_add_limits(struct ss_gate *g, struct ss_str text, struct ss_err *er
 bool ss_gate_judge(struct ss_gate *g, struct ss_diff *d, struct ss_err *err);
 /* Turn the failures of a metric into passes, for a reason. */
 bool ss_gate_accept(struct ss_gate *g, struct ss_str metric, struct ss_str reason, struct ss_err *err);
-/* Of all limits: one that fails, else one without verdict, else a pass. */
+/* The verdict on all limits: a failure if one fails, else none if one has none, else a pass. */
 enum ss_gate_state ss_gate_verdict(const struct ss_gate *g);
 /* "pass", "fail", "no_verdict" */
 struct ss_str ss_gate_state_name(enum ss_gate_state s);

@@ -134,7 +134,7 @@ struct ss_diff_host_pair *ss_diff_host_pairs(const struct ss_diff *d, size_t *n)
 	return ok ? v : NULL;
 }
 
-/* What it does itself; in the rest it waits for others, or nobody knows. */
+/* The host's own work; in the rest of the time it waits for others, or the cause is not known. */
 static bool is_own(int c)
 {
 	return c != SS_DIFF_COMMUNICATION && c != SS_DIFF_IDLE;
@@ -180,17 +180,34 @@ bool ss_diff_say_hosts(struct ss_diff *d, struct ss_buf *b)
 			part = largest;
 		}
 	}
-	/* One of several, by far: it changed twice as much as any other, and that is at least half of what the step did. */
+	/* Name one host of several if it changed at least twice as much as any other, and at least half as much as the step. */
 	bool one = n > 1 && at != SIZE_MAX && most >= 2 * second && 2 * most >= fabs(d->step.c.delta) &&
 		   most > d->options.band_frac * d->step.c.base;
 	if (v && one) {
 		struct ss_str name = ss_utf8_front(v[at].name, 60), rest = text_of(d, second);
 		struct ss_str from = text_of(d, v[at].us[0][part]), to = text_of(d, v[at].us[1][part]);
 		ss_buf_printf(b,
-			      "Of %zu hosts " SS_FMT " made it: %s took " SS_FMT " and takes " SS_FMT
-			      " there, and what the other hosts do themselves changed by at most " SS_FMT ".",
-			      n, SS_ARG(name), ss_diff_part_words(part), SS_ARG(from), SS_ARG(to), SS_ARG(rest));
+			      SS_FMT " caused the change (%zu hosts were compared): %s took " SS_FMT " and now takes " SS_FMT
+			      " there. The own time of the other hosts changed by at most " SS_FMT ".",
+			      SS_ARG(name), n, ss_diff_part_words(part), SS_ARG(from), SS_ARG(to), SS_ARG(rest));
 	}
 	free(v);
 	return v;
+}
+
+const char *ss_diff_part_words(int part)
+{
+	static const char *const words[SS_DIFF_PARTS] = {
+		[SS_DIFF_COMPUTE] = "computing",
+		[SS_DIFF_COMMUNICATION] = "communication while nothing computes",
+		[SS_DIFF_COPIES] = "copies",
+		[SS_DIFF_INPUT] = "waiting for input",
+		[SS_DIFF_OUTPUT] = "output",
+		[SS_DIFF_COMPILE] = "compiling",
+		[SS_DIFF_HOST] = "host code for which the device waits",
+		[SS_DIFF_IDLE] = "idle time without a known cause",
+		[SS_DIFF_OUTLIERS] = "steps that take far longer than most",
+		[SS_DIFF_OUTSIDE] = "time between steps",
+	};
+	return words[part];
 }

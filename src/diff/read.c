@@ -119,7 +119,7 @@ static bool name_steps(struct ss_diff_reader *r, bool first)
 	return true;
 }
 
-/* Where numbers say nothing (they begin anew on each host), the n-th step is the n-th. */
+/* If step numbers cannot be matched (they begin anew on each host), the n-th steps are matched. */
 static void pair_by_order(struct ss_diff_reader *r, size_t kept)
 {
 	size_t found = 0, at = 0;
@@ -286,7 +286,7 @@ static void add_piece(void *arg, size_t window, uint32_t owner, enum ss_time_cla
 	ss_diff_grid_add(&r->components, c, step, (double)ps / PS_PER_US / (double)r->nunits);
 	r->components.total[c] += (double)ps * r->scale;
 	r->host_us[c] += (double)ps * r->scale;
-	/* What the host waits for by itself is no operation; who moves data is one, be it a call of a runtime's thread. */
+	/* Waiting of the host by itself is not an operation. Moving data is one, also as a call of a runtime's thread. */
 	if (c <= SS_DIFF_OUTPUT && (o ? o->is_op || c == SS_DIFF_COPIES : c == SS_DIFF_COMPUTE))
 		add_to_op(r, owner, c, step, ps);
 }

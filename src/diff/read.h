@@ -51,7 +51,7 @@ struct ss_diff_program {
 	bool has_stacks;
 };
 
-/* What a piece of an owner is added to. */
+/* The sums to which a piece of an owner is added. */
 struct ss_diff_owner {
 	uint32_t row; /* into ops; SS_NONE: not looked up */
 	uint8_t class, component;
@@ -97,7 +97,7 @@ struct ss_str ss_diff_category(const struct ss_plane *p, uint32_t meta);
 bool ss_diff_read_functions(struct ss_diff_reader *r, const struct ss_pieces *p);
 /* facts.c: of a host whose windows are known. */
 bool ss_diff_host_facts(struct ss_diff_reader *r, const struct ss_pieces *p);
-/* Of a host whose pieces were read: the program with most time. */
+/* The program with most time on a host whose pieces were read. */
 bool ss_diff_program_facts(struct ss_diff_reader *r);
 bool ss_diff_run_facts(struct ss_diff_reader *r);
 

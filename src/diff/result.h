@@ -34,12 +34,11 @@ const char *ss_diff_by_table(enum ss_diff_by by);
  */
 bool ss_diff_result(struct ss_diff *d, enum ss_diff_by by, struct ss_result *out, struct ss_err *err);
 
-/* As JSON; `more` are further members: ",\"exit\":0". False: no memory. */
+/* Write the comparison as JSON; `more` holds further members: ",\"exit\":0". False: out of memory. */
 bool ss_diff_emit_json(struct ss_out *o, const struct ss_diff *d, const struct ss_result *r, struct ss_str tool,
 		       struct ss_str more);
 
 /* words.c */
-const char *ss_diff_part_words(int part);
 bool ss_diff_say(struct ss_diff *d, struct ss_result *out);
 /* hosts.c: means over the runs of each side that have the host, NAN where none has it. */
 struct ss_diff_host_pair {
@@ -50,8 +49,11 @@ struct ss_diff_host_pair {
 struct ss_diff_host_pair *ss_diff_host_pairs(const struct ss_diff *d, size_t *n);
 /* The host whose own work made the step longer or shorter, where one did. False: no memory. */
 bool ss_diff_say_hosts(struct ss_diff *d, struct ss_buf *b);
+const char *ss_diff_part_words(int part);
 /* views.c: sums of operations by scope, module, kernel or source line. */
 bool ss_diff_add_view(struct ss_diff *d, enum ss_diff_by by, struct ss_result *out);
+/* ops.c. Texts of so many operations are joined. */
+#define SS_DIFF_JOINED 8
 /*
  * Rows of the operations in the order of |delta|, the largest first. NULL: no memory. The caller's
  * to free.

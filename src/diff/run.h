@@ -1,10 +1,10 @@
 /*
- * run.h - what a comparison knows of one run: its steps, where the time of a step goes, by
- * operation and by function of the host, its memory and its environment.
+ * run.h - what a comparison knows of one run: its steps, where the time of a step goes, by operation
+ * and by function of the host, its memory and its environment.
  *
- * All times are microseconds per step; of several devices and hosts the mean over devices and
- * hosts. Hosts are read one after the other and closed; what is kept grows with steps and with
- * distinct operations, not with events.
+ * * All times are microseconds per step; of several devices and hosts the mean over devices and hosts.
+ * Hosts are read one after the other and closed; memory grows with steps and distinct operations, not
+ * with events.
  */
 #ifndef SS_DIFF_RUN_H
 #define SS_DIFF_RUN_H
@@ -14,7 +14,7 @@
 #include "model/model.h"
 #include "statistics/sample.h"
 
-/* Where the time of a step goes: one instant belongs to one of these. */
+/* Parts of the time of a step: each instant belongs to one part. */
 enum ss_diff_component {
 	SS_DIFF_COMPUTE,
 	SS_DIFF_COMMUNICATION,
@@ -43,7 +43,7 @@ struct ss_diff_op {
 	struct ss_str source, module, kernel;
 	enum ss_diff_component component;
 	uint64_t graph;	       /* of the operation with its operands, two levels deep; 0: unknown */
-	const uint64_t *inner; /* of a fusion: hashes of the paths of what it holds */
+	const uint64_t *inner; /* of a fusion: hashes of the paths of its instructions */
 	size_t ninner;
 	double calls; /* of a step and device */
 	struct ss_sample us;
@@ -93,7 +93,7 @@ struct ss_diff_run {
 	struct ss_intern texts;
 };
 
-/* Which of the hosts and steps; zeros are all. */
+/* The selected hosts and steps; zeros select all. */
 struct ss_diff_selection {
 	bool some_steps;
 	int64_t first_step, last_step; /* by number, when some */
@@ -104,7 +104,7 @@ struct ss_diff_selection {
  */
 bool ss_diff_run_read(struct ss_diff_run *out, struct ss_model *m, struct ss_str path, const struct ss_diff_selection *only,
 		      struct ss_err *err);
-/* What says where a step begins and ends: "marked", "derived from the device alone". */
+/* The source of the begin and the end of a step: "marked", "derived from the device alone". */
 struct ss_str ss_diff_steps_from(const struct ss_diff_run *r);
 /*
  * A copy tells nothing of how much runs differ: if the last of n runs of a side is the same recording as another, it is

@@ -79,7 +79,7 @@ static bool place_functions(struct ss_diff_side *s, struct places *p)
 	return ok;
 }
 
-/* What is not in a run takes no time there, and that is known as well as anything. */
+/* An operation that is not in a run takes no time there, and that is certain. */
 static struct ss_sample *samples(const struct ss_diff_side *s, size_t rows)
 {
 	struct ss_sample *v = calloc(rows * s->n + 1, sizeof(*v));

@@ -27,8 +27,8 @@ struct ss_diff_side {
 };
 
 /*
- * Of runs that were read; they stay with the caller. False: no memory. ss_diff_side_free in any
- * case.
+ * Make a side of runs that were read; the caller keeps the runs. False: out of memory.
+ * ss_diff_side_free in any case.
  */
 bool ss_diff_side_make(struct ss_diff_side *s);
 void ss_diff_side_free(struct ss_diff_side *s);

@@ -18,23 +18,13 @@ bool ss_diff_by_of(struct ss_str word, enum ss_diff_by *out)
 	return false;
 }
 
-const char *ss_diff_by_table(enum ss_diff_by by)
-{
-	static const char *const tables[] = {
-#define BY(id, word, table) table,
-		SS_DIFF_VIEWS(BY)
-#undef BY
-	};
-	return tables[by];
-}
-
 /* ---- metrics ---- */
 
 enum { M_METRIC, M_UNIT, M_BASE, M_NEW, M_DELTA, M_FRAC, M_LOW, M_HIGH, M_P, M_MDE, M_VERDICT };
 
 static const struct ss_col metric_cols[] = {
 	STR("metric", "Metric", NULL),
-	STR("unit", "Unit", "us, bytes or count: of base, new, delta, the interval and the smallest detectable change"),
+	STR("unit", "Unit", "Unit of base, new, delta, the interval and the smallest detectable change: us, bytes or count"),
 	NUM("base", "Base", NONE, "Mean over the runs of the base"),
 	NUM("new", "New", NONE, "Mean over the runs of the new side"),
 	NUM("delta", "Delta", NONE, "New minus base"),
@@ -44,7 +34,7 @@ static const struct ss_col metric_cols[] = {
 	NUM("ci_high", "95 % to", NONE, "End of that interval"),
 	NUM("p_value", "p", NONE, "Probability of a difference at least as large if nothing had changed; empty: no test"),
 	NUM("mde", "Detectable Change", NONE,
-	    "Smallest change that would have been found in 8 of 10 comparisons like this one"),
+	    "Smallest change that 8 of 10 comparisons like this one would find"),
 	STR("verdict", "Verdict", "more, less, no_change, unknown"),
 };
 
@@ -121,7 +111,7 @@ static void add_metrics(struct ss_diff *d, struct ss_result *out)
 		metric(t, ss_diff_part_name(i).p, "us", &d->parts[i], refused);
 	metric(t, "peak_memory", "bytes", &peak, false);
 	metric(t, "steps_per_second", "count", &rate, refused);
-	ss_table_prop_num(t, "band_frac", "What recordings differ by without any change", SS_UNIT_FRAC,
+	ss_table_prop_num(t, "band_frac", "Difference between recordings of an unchanged program", SS_UNIT_FRAC,
 			  d->options.band_frac, "%.3f");
 	ss_table_prop_num(t, "needed",
 			  d->one_run ? "Steps that would find a change of 3 %"
@@ -134,14 +124,14 @@ static void add_metrics(struct ss_diff *d, struct ss_result *out)
 enum { B_COMPONENT, B_BASE, B_NEW, B_DELTA, B_LOW, B_HIGH, B_P, B_SIGNIFICANT };
 
 static const struct ss_col breakdown_cols[] = {
-	STR("component", "Component", "Where the time goes; each moment of a step belongs to one"),
+	STR("component", "Component", "Part of the step; each moment of a step belongs to one part"),
 	NUM("base_us", "Base", US, NULL),
 	LIKE("new_us", "New", US, "base_us", NULL),
 	LIKE("delta_us", "Delta", US, "base_us", "New minus base; the rows sum to the delta of the period"),
 	LIKE("ci_low_us", "95 % from", US, "base_us", NULL),
 	LIKE("ci_high_us", "95 % to", US, "base_us", NULL),
 	NUM("p_value", "p", NONE, NULL),
-	FLAG("significant", "Significant", "The change is real and large enough to matter"),
+	FLAG("significant", "Significant", "Whether the change is beyond noise and large enough to matter"),
 };
 
 static bool add_breakdown(struct ss_diff *d, struct ss_result *out)
@@ -203,13 +193,13 @@ enum {
 
 static const struct ss_col op_cols[] = {
 	STR("match", "Match",
-	    "How base and new were recognised as the same: path, name, graph, split, merged; or added, removed"),
+	    "How base and new were matched: path, name, graph, split, merged; or added, removed"),
 	STR("base_name", "Base", NULL),
 	STR("new_name", "New", NULL),
 	STR("base_path", "Base Path", "Place in the user's program"),
 	STR("new_path", "New Path", NULL),
 	STR("component", "Component", NULL),
-	NUM("base_us", "Base", US, "Per step and device, while nothing that ranks higher ran"),
+	NUM("base_us", "Base", US, "Time per step and device in which nothing of higher rank ran"),
 	LIKE("new_us", "New", US, "base_us", NULL),
 	LIKE("delta_us", "Delta", US, "base_us", NULL),
 	NUM("delta_frac", "Delta (%)", FRAC, NULL),
@@ -221,58 +211,13 @@ static const struct ss_col op_cols[] = {
 	FLAG("significant", "Significant", NULL),
 	NUM("base_calls", "Base Calls", COUNT, "Per step and device"),
 	NUM("new_calls", "New Calls", COUNT, NULL),
-	NUM("share_frac", "Share", FRAC, "Delta divided by that of the step; empty where the step did not change"),
+	NUM("share_frac", "Share", FRAC, "Delta divided by the step's delta; empty if the step did not change"),
 	STR("base_shape", "Base Shape", NULL),
 	STR("new_shape", "New Shape", NULL),
 	STR("source", "Source", NULL),
 	STR("module", "Module", NULL),
 	STR("kernel", "Kernel", NULL),
 };
-
-static int by_size(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-	if (x[0] != y[0])
-		return x[0] > y[0] ? -1 : 1;
-	return x[1] < y[1] ? -1 : x[1] > y[1];
-}
-
-uint32_t *ss_diff_ops_in_order(const struct ss_diff *d)
-{
-	size_t n = d->match.rows;
-	double(*v)[2] = malloc((n + 1) * sizeof(*v));
-	uint32_t *order = malloc((n + 1) * sizeof(*order));
-	if (!v || !order) {
-		free(v);
-		free(order);
-		return NULL;
-	}
-	for (size_t i = 0; i < n; i++) {
-		v[i][0] = fabs(d->ops[i].r.c.delta);
-		v[i][1] = (double)i;
-	}
-	if (n)
-		qsort(v, n, sizeof(*v), by_size);
-	for (size_t i = 0; i < n; i++)
-		order[i] = (uint32_t)v[i][1];
-	free(v);
-	return order;
-}
-
-#define MOST_JOINED 8
-
-struct ss_str ss_diff_names(struct ss_arena *a, const struct ss_diff_side *s, uint32_t first, const uint32_t *next)
-{
-	struct ss_str all = SS_STR("");
-	size_t n = 0;
-	for (uint32_t i = first; i != SS_NONE && all.p; i = next[i], n++) {
-		struct ss_str name = s->ops.v[i].op->name;
-		if (n == MOST_JOINED)
-			return ss_arena_printf(a, SS_FMT " + ...", SS_ARG(all));
-		all = n ? ss_arena_printf(a, SS_FMT " + " SS_FMT, SS_ARG(all), SS_ARG(name)) : name;
-	}
-	return all.p ? all : SS_STR("");
-}
 
 static double calls_of(const struct ss_diff_side *s, uint32_t first, const uint32_t *next)
 {
@@ -282,12 +227,12 @@ static double calls_of(const struct ss_diff_side *s, uint32_t first, const uint3
 	return calls;
 }
 
-/* Of a row of several, the paths joined; texts are those of the first. */
+/* For a row of several operations, the joined paths; texts are those of the first. */
 static struct ss_str paths_of(struct ss_arena *a, const struct ss_diff_side *s, uint32_t first, const uint32_t *next)
 {
 	struct ss_str all = SS_STR(""), last = SS_STR("");
 	size_t n = 0;
-	for (uint32_t i = first; i != SS_NONE && all.p && n < MOST_JOINED; i = next[i]) {
+	for (uint32_t i = first; i != SS_NONE && all.p && n < SS_DIFF_JOINED; i = next[i]) {
 		struct ss_str path = s->ops.v[i].op->path;
 		if (!path.n || ss_str_eq(path, last))
 			continue;
@@ -357,8 +302,8 @@ static bool add_ops(struct ss_diff *d, struct ss_result *out)
 enum { F_FUNCTION, F_BASE, F_NEW, F_DELTA, F_P, F_ADJUSTED, F_SIGNIFICANT, F_BASE_CALLS, F_NEW_CALLS };
 
 static const struct ss_col function_cols[] = {
-	STR("function", "Function", "Of the thread that starts programs"),
-	NUM("base_us", "Base", US, "Own time per step, without the functions that it calls"),
+	STR("function", "Function", "Function on the thread that starts programs"),
+	NUM("base_us", "Base", US, "Self time per step, without called functions"),
 	LIKE("new_us", "New", US, "base_us", NULL),
 	LIKE("delta_us", "Delta", US, "base_us", NULL),
 	NUM("p_value", "p", NONE, NULL),
@@ -466,11 +411,11 @@ static void add_memory(struct ss_diff *d, struct ss_result *out)
 
 static const struct ss_col step_cols[] = {
 	STR("side", "Side", NULL),
-	INT("run", "Run", NONE, "Of the side, from 0"),
+	INT("run", "Run", NONE, "Number of the run on its side, from 0"),
 	INT("step", "Step", NONE, "Its number"),
-	NUM("begin_us", "Begin", US, "Of the first host, since the begin of the recording"),
+	NUM("begin_us", "Begin", US, "Begin on the first host, since the begin of its recording"),
 	NUM("duration_us", "Duration", US, "Mean over the hosts"),
-	FLAG("outlier", "Outlier", "Much longer or shorter than most"),
+	FLAG("outlier", "Outlier", "Whether the step is much longer or shorter than most"),
 };
 
 static void add_steps_of(struct ss_table *t, const struct ss_diff_side *s, struct ss_str side)

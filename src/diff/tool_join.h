@@ -1,6 +1,7 @@
 /*
  * tool_join.h - joining the tables of a tool, in parts. Internal to this folder.
  *
+ *	tool_join.c	cells and columns
  *	tool_tables.c	which tables are compared and how; tables whose rows are steps
  *	tool_rows.c	tables whose rows have a name
  */

@@ -117,7 +117,7 @@ static bool find_columns(struct join *j)
 
 static struct ss_str name_of(const struct join *j, const struct ss_diff_op *o)
 {
-	/* What has no path stands there by its name. */
+	/* An operation without a path is there by its name. */
 	return j->s->subject == SS_SUBJECT_PATH && o->path.n ? o->path : j->s->subject == SS_SUBJECT_KERNEL ? o->kernel : o->name;
 }
 
@@ -290,7 +290,7 @@ static bool is_sum(const struct join *j, size_t f)
 	return ss_join_has(j->s->sums, j->like->cols[j->figures[f]].id);
 }
 
-/* What a sum over the recording is times this, of a step; where rows are operations, of a device as well, as their times are. */
+/* The factor from a sum over the recording to a value per step; for rows of operations also per device, as their times are. */
 static double share_of_sum(const struct join *j, int side, size_t run)
 {
 	const struct ss_diff_run *r = &diff_side(j, side)->runs[run];
@@ -419,7 +419,7 @@ static bool sample_ops(struct join *j, int side)
 		for (uint32_t row = k == SS_NONE ? SS_NONE : first[k]; row < UNCLEAR_ROW; row = next[row])
 			add_op(j, side, i, row);
 	}
-	/* What one side does not have at all takes no time there. */
+	/* A row that one side does not have takes no time there. */
 	for (size_t row = 0; ok && row < j->rows.n; row++) {
 		const struct joined *r = &j->rows.v[row];
 		if (!r->t[side] && is_of_subject(r->t[!side], r->at[!side]))
@@ -453,7 +453,7 @@ enum { S_BASE, S_NEW, S_DELTA, S_COLS };
 
 static const struct ss_col op_cols[S_COLS] = {
 	NUM("base_step_us", "Base: Device Time per Step and Device", US,
-	    "Of a typical step: each moment belongs to one operation, as the comparison divides time"),
+	    "Time of a typical step, in which each moment belongs to one operation"),
 	LIKE("new_step_us", "New: Device Time per Step and Device", US, "base_step_us", NULL),
 	LIKE("delta_step_us", "Delta: Device Time per Step and Device", US, "base_step_us", "What is tested"),
 };
@@ -487,8 +487,8 @@ static struct ss_col figure_col(struct ss_arena *a, const struct join *j, size_t
 	bool devices = has_op_times(j);
 	struct ss_str name = without_unit(&c);
 	const char *per = !sum ? "" : devices ? " per Step and Device" : " per Step",
-		   *of = devices ? "Of the whole recording, divided by its steps and devices"
-				 : "Of the whole recording, divided by its steps";
+		   *of = devices ? "Value of the whole recording, divided by its steps and devices"
+				 : "Value of the whole recording, divided by its steps";
 	c.role = side == ids[0] ? NULL : ss_arena_printf(a, "scale:%s_%s", ids[0], c.id).p;
 	c.id = ss_arena_printf(a, "%s_%s", side, c.id).p;
 	c.label = ss_arena_printf(a, "%s: " SS_FMT "%s", label, SS_ARG(name), per).p;
@@ -504,26 +504,6 @@ static void put_figure(struct ss_table *to, const struct join *j, size_t row, si
 	ss_set_f64(to, col + O_BASE, b);
 	ss_set_f64(to, col + O_NEW, n);
 	ss_set_f64(to, col + O_DELTA, n - b);
-}
-
-void ss_join_copy_cell(struct ss_table *to, size_t col, const struct ss_table *from, size_t row, size_t from_col)
-{
-	if (from_col == SS_NPOS || to->cols[col].type != from->cols[from_col].type)
-		return;
-	switch (to->cols[col].type) {
-	case SS_TYPE_STR:
-		ss_set_str(to, col, from->data[from_col].str[row]);
-		return;
-	case SS_TYPE_I64:
-		ss_set_i64(to, col, from->data[from_col].i64[row]);
-		return;
-	case SS_TYPE_BOOL:
-		ss_set_bool(to, col, from->data[from_col].b[row]);
-		return;
-	case SS_TYPE_F64:
-		ss_set_f64(to, col, from->data[from_col].f64[row]);
-		return;
-	}
 }
 
 /* The columns of the answer: parent, keys, on, the tested figure, the test, the other figures. */

@@ -12,15 +12,15 @@
 #include "diff/compare.h"
 #include "table/table.h"
 
-/* What the tool answered for each run of the side, in their order. */
+/* The answers of the tool for the runs of the side, in the order of the runs. */
 struct ss_tool_side {
 	const struct ss_result *v;
 	size_t n;
 };
 
 /*
- * Of sides that were compared (ss_diff_compare): the tables, and the comparison's conclusion and
- * notes. Texts of `out` are those of the answers, which outlive it. False: memory is out.
+ * Make the tables of sides that were compared (ss_diff_compare), with the comparison's conclusion and
+ * notes. Texts of `out` are those of the answers, which outlive it. False: out of memory.
  */
 bool ss_diff_tool_result(struct ss_diff *d, struct ss_str tool, struct ss_tool_side base, struct ss_tool_side new,
 			 struct ss_result *out, struct ss_err *err);

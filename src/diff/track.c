@@ -299,13 +299,13 @@ static struct ss_str time_text(const struct reading *r, int64_t time_ns)
 enum { G_RUN, G_TIME, G_SERIES, G_METRIC, G_UNIT, G_VALUE, G_SE, G_LABELS, G_PATH };
 
 static const struct ss_col figure_cols[] = {
-	INT("run", "Run", NONE, "Its number in the file"),
+	INT("run", "Run", NONE, "Number of the run in the file"),
 	STR("time", "Time", NULL),
-	STR("series", "Series", "Device and program: runs of equal ones are a series"),
+	STR("series", "Series", "Device and program: runs with equal device and program are a series"),
 	STR("metric", "Metric", NULL),
 	STR("unit", "Unit", NULL),
 	NUM("value", "Value", NONE, NULL),
-	NUM("se", "Standard Error", NONE, "Of the mean, from the steps of the run"),
+	NUM("se", "Standard Error", NONE, "Standard error of the mean, from the steps of the run"),
 	STR("labels", "Labels", NULL),
 	STR("path", "Path", NULL),
 };
@@ -328,19 +328,19 @@ enum {
 };
 
 static const struct ss_col change_cols[] = {
-	STR("series", "Series", "Device and program: runs of equal ones are a series"),
+	STR("series", "Series", "Device and program: runs with equal device and program are a series"),
 	STR("metric", "Metric", NULL),
-	INT("run", "Run", NONE, "The first of the new level"),
-	STR("label_commit", "Commit", "Its label `commit`"),
-	NUM("before", "Before", NONE, "Mean of the runs before, back to the change before"),
+	INT("run", "Run", NONE, "First run of the new level"),
+	STR("label_commit", "Commit", "Label `commit` of that run"),
+	NUM("before", "Before", NONE, "Mean of the runs between the previous change and this one"),
 	NUM("after", "After", NONE, NULL),
 	NUM("delta_frac", "Delta (%)", FRAC, NULL),
 	NUM("p_value", "p", NONE, NULL),
 	INT("runs_before", "Runs Before", COUNT, NULL),
 	INT("runs_after", "Runs After", COUNT, NULL),
 	FLAG("worse", "Worse", NULL),
-	FLAG("lately", "Lately", "Among the last runs that were asked about"),
-	STR("last_good", "Last Good", "The run before it"),
+	FLAG("lately", "Lately", "Whether the change is among the last runs that the check covers"),
+	STR("last_good", "Last Good", "Run before the change"),
 	STR("path", "Path", NULL),
 };
 

@@ -42,9 +42,7 @@ struct ss_track_change {
 	size_t too_short;     /* series of the first metric with too few runs */
 };
 
-/*
- * Tables `figures` and `changes`, and what they come to. `last`: runs of a series that are "lately".
- */
+/* Fill the tables `figures` and `changes`, and the conclusion. `last`: runs of a series that are "lately". */
 bool ss_track_result(struct ss_track *t, const struct ss_track_filter *f, size_t last, struct ss_result *out,
 		     struct ss_track_change *sum, struct ss_err *err);
 

@@ -120,3 +120,13 @@ bool ss_diff_add_view(struct ss_diff *d, enum ss_diff_by by, struct ss_result *o
 	free(v.order);
 	return ok;
 }
+
+const char *ss_diff_by_table(enum ss_diff_by by)
+{
+	static const char *const tables[] = {
+#define BY(id, word, table) table,
+		SS_DIFF_VIEWS(BY)
+#undef BY
+	};
+	return tables[by];
+}

@@ -117,7 +117,7 @@ static bool say_ops(struct ss_diff *d, struct ss_buf *b)
 		const struct ss_diff_op_row *o = &d->ops[named[i]];
 		struct ss_str part = us(d, fabs(o->r.c.delta)), whole = us(d, fabs(delta));
 		if (i == 0 && sum <= fabs(delta))
-			ss_buf_printf(b, "Of these " SS_FMT ", " SS_FMT " are in ", SS_ARG(whole), SS_ARG(part));
+			ss_buf_printf(b, SS_FMT " of this " SS_FMT " are in ", SS_ARG(part), SS_ARG(whole));
 		else if (i == 0)
 			ss_buf_printf(b, "Operations: " SS_FMT " %s in ", SS_ARG(part), delta > 0 ? "more" : "less");
 		else
@@ -130,23 +130,6 @@ static bool say_ops(struct ss_diff *d, struct ss_buf *b)
 		ss_buf_lit(b, ".");
 	free(order);
 	return true;
-}
-
-const char *ss_diff_part_words(int part)
-{
-	static const char *const words[SS_DIFF_PARTS] = {
-		[SS_DIFF_COMPUTE] = "computing",
-		[SS_DIFF_COMMUNICATION] = "communication while nothing computes",
-		[SS_DIFF_COPIES] = "copies",
-		[SS_DIFF_INPUT] = "waiting for input",
-		[SS_DIFF_OUTPUT] = "output",
-		[SS_DIFF_COMPILE] = "compiling",
-		[SS_DIFF_HOST] = "code of the host that the device waits for",
-		[SS_DIFF_IDLE] = "idle time without a known reason",
-		[SS_DIFF_OUTLIERS] = "steps that take far longer than most",
-		[SS_DIFF_OUTSIDE] = "time between steps",
-	};
-	return words[part];
 }
 
 /* The component that changed most, if it goes the way of the step. */
@@ -234,7 +217,7 @@ static bool goes_with(const struct ss_diff_op_row *o, int part, double delta)
 	return (int)o->component == part && o->r.c.delta * delta > 0;
 }
 
-/* Of the components that operations make up, the one that changed most. */
+/* Among the components that consist of operations, the one that changed most. */
 static int changed_component(const struct ss_diff *d)
 {
 	static const int of_ops[] = { SS_DIFF_COMPUTE, SS_DIFF_COMMUNICATION, SS_DIFF_COPIES, SS_DIFF_OUTPUT };
@@ -329,7 +312,7 @@ static void say_matched(struct ss_diff *d, struct ss_buf *b)
 	if (!(fmax(base, new) >= LEAST_UNMATCHED_FRAC))
 		return;
 	if (fmax(base, new) > 1 - LEAST_MATCHED_FRAC)
-		ss_buf_lit(b, "The programs differ too much to blame operations: ");
+		ss_buf_lit(b, "The programs differ too much to attribute the change to operations: ");
 	ss_buf_printf(b, "%.1f%% of the base's operation time and %.1f%% of the new one's have no partner on the other side.",
 		      100 * base, 100 * new);
 }

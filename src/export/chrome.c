@@ -56,7 +56,7 @@ static void put_stats(struct ss_out *o, const struct ss_xplane *x, struct ss_xst
 	}
 }
 
-/* Of a key that both have, the event's counts: readers take the last. */
+/* If both have a key, the event's counts: readers take the last. */
 static void put_args(struct ss_out *o, const struct ss_sql_line *line, uint32_t i)
 {
 	const struct ss_xplane *x = line->plane->x;
@@ -103,7 +103,7 @@ static void put_meta(struct writer *w, const struct ss_sql_line *line, uint64_t 
 		      (unsigned long long)(tid ? tid : line->plane_at));
 }
 
-/* What fits into no lane stands in one of its own, where viewers draw it over each other. */
+/* Events that fit into no lane go into one extra lane, where viewers draw them over each other. */
 static bool put_line(struct writer *w, struct ss_sql_line *line, uint32_t at)
 {
 	struct ss_lanes l;

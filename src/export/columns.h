@@ -28,7 +28,7 @@ struct ss_column {
 	const char *name;
 	enum ss_column_kind kind;
 	enum ss_column_form form;
-	/* Of the rows at hand. */
+	/* The columns of the current rows. */
 	SS_VEC(struct ss_column_run) runs;
 	SS_VEC(uint64_t) cells;		/* bits, or numbers of texts, of the values that are there */
 	struct ss_strmap texts;		/* the dictionary */

@@ -125,7 +125,7 @@ static bool put_cell(struct writer *w, const struct ss_xprof_line *line, uint32_
 	return ok;
 }
 
-/* Of a column that depends on the name: the value of each name is evaluated once. */
+/* For a column that depends on the name, the value of each name is evaluated once. */
 static bool put_by_name(struct writer *w, const struct ss_xprof_line *line, size_t col, uint32_t n)
 {
 	uint32_t nnames = line->plane->x->nevent_meta + line->plane->nsynthetic;

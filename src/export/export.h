@@ -1,7 +1,7 @@
 /*
  * export.h - a profile, or a part of it, for other viewers (docs/export.md). Every format is a row of exports.def and a file.
  *
- * What is written is streamed: beside the events in memory (sql/directory.h) a format holds names, and stacks that differ.
+ * The output is streamed: besides the events in memory (sql/directory.h), a format keeps names and distinct stacks.
  */
 #ifndef SS_EXPORT_EXPORT_H
 #define SS_EXPORT_EXPORT_H
@@ -18,7 +18,7 @@ struct ss_export_loss {
 	const char *why;
 };
 
-/* What is asked for: lines of these hosts and planes, and of them the events that begin in a range of time. */
+/* The selection: lines of these hosts and planes, and their events that begin in a range of time. */
 struct ss_export {
 	struct ss_model *model;
 	struct ss_sql_directory *d;	/* NULL for a format that loads the hosts */
@@ -26,7 +26,7 @@ struct ss_export {
 	int64_t start_ps, end_ps;	/* since the run's origin; the end is not in it */
 	struct ss_str name;		/* of the run */
 	uint64_t nevents;		/* written */
-	uint64_t nasked;		/* events of what is asked for, set before write(), by formats that load after it */
+	uint64_t nasked;		/* number of selected events, set before write(), or by formats that load later */
 	struct ss_export_loss losses[SS_EXPORT_LOSSES]; /* the caller says them */
 	unsigned nlosses;
 	const char *note;		/* what else is not there, or NULL */
@@ -40,7 +40,7 @@ struct ss_export_format {
 	bool (*write_file)(struct ss_export *x, const char *path, struct ss_err *err);
 	bool loads;			/* reads the hosts loaded, not the directory */
 	const char *whole;		/* why it takes no part of the planes and of the time; NULL: it does */
-	const char *omits;		/* why events of what is asked for are not in it; NULL: all are */
+	const char *omits;		/* the reason why selected events are not in the file; NULL: all are */
 };
 
 /* NULL beyond the last. */

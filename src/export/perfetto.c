@@ -236,7 +236,7 @@ static bool put_counters(struct writer *w, struct ss_sql_line *line, uint32_t at
 		w->track = ((uint64_t)at + 1) << 32 | (number + 1u);
 		ok = number != SS_NONE &&
 		     (number < known ||
-		      put_track(w, line, at, ss_event_name(line->plane, meta), true));
+		      put_track(w, line, at, ss_event_name_in_file(line->plane, meta), true));
 		if (!ok)
 			continue;
 		if (!ss_export_counter(line, i, &v)) {

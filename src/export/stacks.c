@@ -10,7 +10,7 @@ static bool is_device(const struct ss_sql_line *line)
 	return line->plane->kind == SS_PLANE_TENSOR_CORE || line->plane->kind == SS_PLANE_GPU;
 }
 
-/* Of a device's lines those with operations: others say the same time again. */
+/* The lines of a device with operations: other lines repeat the same time. */
 static bool has_work(const struct ss_sql_line *line)
 {
 	struct ss_str name = ss_sql_line_name(line);
@@ -72,7 +72,7 @@ static bool add_nested(struct ss_stack_tree *t, struct ss_export *x, struct ss_s
 		of[i] = SS_NONE;
 	for (uint32_t k = lo; ok && k < hi; k++) {
 		uint32_t i = ss_sql_in_time(line, k), parent = line->parent[i];
-		/* The one around it may begin before the range: then it stands outermost. */
+		/* The enclosing event may begin before the range: then this event is outermost. */
 		uint32_t at = parent == SS_NONE || of[parent] == SS_NONE ? base : of[parent];
 		of[i] = ss_stack_push(t, at, ss_event_label(line->plane, line->l.ev.meta[i]));
 		ok = count(t, of[i], line->self_ps[i]);

@@ -1,9 +1,9 @@
 /*
  * stacks.h - where time went, by stack: each stack that differs once, with the time spent in its last frame itself.
  *
- * Of devices: plane, program, name scopes, operation; of hosts and other planes: plane, line, and events inside of events.
- * What is deeper than SS_STACK_DEPTH is counted in the frame at that depth: formats that write each stack out would grow with the
- * square of it.
+ * The stack of a device is plane, program, name scopes, operation; that of hosts and other planes is plane, line, and events inside
+ * of events. A deeper event counts for the frame at SS_STACK_DEPTH: formats that write each stack in full would grow with the
+ * square of the depth.
  */
 #ifndef SS_EXPORT_STACKS_H
 #define SS_EXPORT_STACKS_H

@@ -47,7 +47,7 @@ static bool copy_all(struct ss_sql *s, struct ss_err *err)
 	for (size_t i = 0; ok && ss_sql_table_name(i); i++)
 		ok = copy_table(s, ss_sql_table_name(i), err);
 	for (size_t i = 0; ok && ss_tools[i]; i++)
-		if (ss_tool_is_listed(ss_tools[i]))
+		if (ss_tool_is_listed(ss_tools[i]) && ss_tool_reads_profiles(ss_tools[i]))
 			ok = copy_tool(s, ss_tools[i]->name, err);
 	return ok && run(s,
 			 "CREATE INDEX copy.events_by_start ON events(start_ps); CREATE INDEX "

@@ -315,38 +315,12 @@ uint32_t ss_sql_first_from(const struct ss_sql_line *line, int64_t begin_ps)
 	return lo;
 }
 
-struct moment {
-	int64_t begin_ps;
-	uint64_t dur_ps;
-	uint32_t event;
-};
-
-static int earlier(const void *a, const void *b)
-{
-	const struct moment *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	if (x->dur_ps != y->dur_ps)
-		return x->dur_ps > y->dur_ps ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
-}
-
 static bool make_order(struct ss_sql_line *line)
 {
-	uint32_t n = line->l.ev.n;
-	if (line->l.ev.sorted || n < 2)
+	if (line->l.ev.sorted || line->l.ev.n < 2)
 		return true;
-	struct moment *v = malloc(n * sizeof(*v));
-	line->order = malloc(n * sizeof(*line->order));
-	for (uint32_t i = 0; v && line->order && i < n; i++)
-		v[i] = (struct moment){ line->l.ev.begin_ps[i], line->l.ev.dur_ps[i], i };
-	if (v && line->order)
-		qsort(v, n, sizeof(*v), earlier);
-	for (uint32_t i = 0; v && line->order && i < n; i++)
-		line->order[i] = v[i].event;
-	bool ok = v && line->order;
-	free(v);
-	return ok;
+	line->order = ss_xevents_in_order(&line->l.ev);
+	return line->order;
 }
 
 static bool time_line(struct ss_sql_line *line)
@@ -530,7 +504,7 @@ static bool list_names(struct ss_sql_directory *d)
 		for (uint32_t m = 0; d->planes[p].nevents && m <= plane->x->nevent_meta; m++) {
 			uint32_t meta = m < plane->x->nevent_meta ? m : SS_NONE;
 			d->names[d->nnames++] =
-				(struct ss_sql_name){ ss_xevent_meta_name(plane->x, meta), p,
+				(struct ss_sql_name){ ss_xevent_meta_name_in_file(plane->x, meta), p,
 						      meta };
 		}
 	}

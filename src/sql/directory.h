@@ -124,15 +124,15 @@ static inline int64_t ss_sql_unix_ns(const struct ss_sql_line *line, int64_t own
 	return ss_safe_sum(d->model->aligned ? d->origin_ns : line->host->x.origin_ns, ps / 1000 - (ps % 1000 < 0));
 }
 
-/* What people see as the line's name. */
+/* The displayed name of the line. */
 static inline struct ss_str ss_sql_line_name(const struct ss_sql_line *line)
 {
 	return line->l.display_name.n ? line->l.display_name : line->l.name;
 }
 
 /*
- * Of a timed line: the first place in time from k on, below `to`, whose end (unshifted) is after x,
- * or that lasts x or longer.
+ * In a timed line, the first place in time from k on, below `to`, whose end (unshifted) is after x,
+ * or whose duration is x or longer.
  */
 uint32_t ss_sql_next_ending(const struct ss_sql_line *line, uint32_t k, uint32_t to, int64_t after_ps);
 uint32_t ss_sql_next_lasting(const struct ss_sql_line *line, uint32_t k, uint32_t to, int64_t least_ps);

@@ -12,7 +12,7 @@
 
 #include <sqlite3.h>
 
-enum ss_sql_end { SS_SQL_GOES_ON, SS_SQL_TIME_UP, SS_SQL_CLIENT_GONE, SS_SQL_ENDLESS };
+enum ss_sql_end { SS_SQL_GOES_ON, SS_SQL_TIME_UP, SS_SQL_STOPPED, SS_SQL_ENDLESS };
 
 struct ss_sql_answer;
 
@@ -26,8 +26,7 @@ struct ss_sql {
 	struct ss_sql_answer *answers;	/* of tools */
 	uint64_t deadline_ns;		/* of ss_sql_now_ns: time is up for the query; 0: never */
 	uint64_t last_ns;		/* and for whoever reads its rows */
-	bool (*gone)(void *arg);	/* has the client gone? NULL: it cannot */
-	void *gone_arg;
+	const int *stop;		/* another thread ends the statement by making it other than 0; NULL: none does */
 	enum ss_sql_end end;
 	bool recursive;			/* the statement has a recursion */
 	uint64_t steps;			/* of SQLite's machine since a table gave a row */
@@ -46,6 +45,7 @@ struct ss_sql_directory *ss_sql_events(struct ss_sql *s);
 
 /* Registered with the connection; false when memory is out. */
 bool ss_sql_add_functions(struct ss_sql *s);
+bool ss_sql_add_format(struct ss_sql *s);
 bool ss_sql_add_letters(struct ss_sql *s);
 bool ss_sql_add_percentiles(struct ss_sql *s);
 bool ss_sql_add_events(struct ss_sql *s);
@@ -65,11 +65,11 @@ struct ss_sql_made {
 	const char *doc;
 };
 extern const struct ss_sql_made *const ss_sql_made[]; /* tables.def, NULL-terminated */
-/* In such a table a text without p, and this number, are NULL. */
+/* In such a table, this number and a text whose p is NULL are NULL in SQL. */
 #define SS_SQL_NULL INT64_MIN
 #define SS_SQL_NO_TEXT ((struct ss_str){ NULL, 0 })
 
-/* What virtual tables share: the module's functions that never differ. */
+/* The functions of a module that all virtual tables share. */
 struct ss_sql_vtab {
 	sqlite3_vtab base;
 	struct ss_sql *s;
@@ -102,7 +102,7 @@ bool ss_sql_stat(struct ss_sql_key *k, const struct ss_sql_line *line, uint32_t 
 
 /* The text of an argument; false: it is NULL, or memory is out, which is then the result. */
 bool ss_sql_text_of(sqlite3_context *c, sqlite3_value *v, struct ss_str *out);
-/* Of one letter of UTF-8, or a byte that begins none. */
+/* The length of one character of UTF-8, or 1 for a byte that begins none. */
 size_t ss_sql_letter_bytes(const char *p, const char *end);
 
 /*

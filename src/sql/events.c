@@ -299,8 +299,8 @@ static bool stands_before(const struct ordering *o, const struct piece *x, const
 		if (col == C_LINE_ID)
 			c = lx->l.id < ly->l.id ? -1 : lx->l.id > ly->l.id;
 		else if (col == C_NAME)
-			c = ss_str_cmp(ss_event_name(lx->plane, x->meta),
-				       ss_event_name(ly->plane, y->meta));
+			c = ss_str_cmp(ss_event_name_in_file(lx->plane, x->meta),
+				       ss_event_name_in_file(ly->plane, y->meta));
 		else if (col == C_DISPLAY_NAME)
 			c = ss_str_cmp(ss_event_display_name(lx->plane, x->meta),
 				       ss_event_display_name(ly->plane, y->meta));
@@ -617,7 +617,7 @@ static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *c, int col)
 		sqlite3_result_int64(c, line->l.id);
 		break;
 	case C_NAME:
-		ss_sql_result_str(c, ss_event_name(line->plane, meta));
+		ss_sql_result_str(c, ss_event_name_in_file(line->plane, meta));
 		break;
 	case C_DISPLAY_NAME:
 		s = ss_event_display_name(line->plane, meta);

@@ -8,6 +8,7 @@
 #include "base/regex.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define STEPS_BETWEEN 1000000 /* of a match, between two questions whether to go on */
@@ -15,17 +16,6 @@
 static struct ss_sql *sql_of(sqlite3_context *c)
 {
 	return sqlite3_user_data(c);
-}
-
-bool ss_sql_text_of(sqlite3_context *c, sqlite3_value *v, struct ss_str *out)
-{
-	if (sqlite3_value_type(v) == SQLITE_NULL)
-		return false;
-	out->p = (const char *)sqlite3_value_text(v);
-	out->n = (size_t)sqlite3_value_bytes(v);
-	if (!out->p)
-		sqlite3_result_error_nomem(c);
-	return out->p;
 }
 
 static void stop(sqlite3_context *c)
@@ -97,7 +87,7 @@ static bool still(void *arg)
 	return ss_sql_go_on(arg);
 }
 
-/* What is kept of a pattern: SQLite does not say whether it is the same in every row. */
+/* The last pattern: SQLite does not tell whether a pattern is the same in every row. */
 struct compiled {
 	struct ss_regex *regex;
 	size_t n;
@@ -130,18 +120,30 @@ static struct compiled *compile(sqlite3_context *c, struct ss_str pattern)
 	return NULL;
 }
 
+static void refuse_group(sqlite3_context *c, int group, uint32_t most)
+{
+	char text[100];
+	snprintf(text, sizeof(text), "regexp_extract: there is no group %d: the pattern has %u, and 0 is the whole match",
+		 group, most);
+	sqlite3_result_error(c, text, -1);
+}
+
 static void found_in(sqlite3_context *c, struct ss_regex *r, struct ss_str text, int group,
 		     bool extract)
 {
 	struct ss_str groups[SS_REGEX_GROUPS];
+	uint32_t most = ss_regex_ngroups(r) < SS_REGEX_GROUPS ? ss_regex_ngroups(r) : SS_REGEX_GROUPS - 1;
+	if (extract && (group < 0 || (uint32_t)group > most)) {
+		refuse_group(c, group, most);
+		return;
+	}
 	enum ss_regex_found found =
 		ss_regex_search(r, text, groups, extract ? SS_REGEX_GROUPS : 0, still, sql_of(c));
 	if (found == SS_REGEX_STOPPED)
 		stop(c);
 	else if (!extract)
 		sqlite3_result_int(c, found == SS_REGEX_YES);
-	else if (found == SS_REGEX_YES && group >= 0 && group < (int)SS_REGEX_GROUPS &&
-		 groups[group].p)
+	else if (found == SS_REGEX_YES && groups[group].p)
 		sqlite3_result_text64(c, groups[group].p, groups[group].n, SQLITE_TRANSIENT,
 				      SQLITE_UTF8);
 }
@@ -180,16 +182,6 @@ struct wild {
 	bool like;
 	char escape;
 };
-
-size_t ss_sql_letter_bytes(const char *p, const char *end)
-{
-	unsigned char c = (unsigned char)*p;
-	size_t n = c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1;
-	for (size_t i = 1; i < n; i++)
-		if (p + i >= end || (p[i] & 0xc0) != 0x80)
-			return 1;
-	return n;
-}
 
 /*
  * A set of GLOB at *p, behind its '[': is the letter in it? *p is behind the set then. -1: it has
@@ -385,6 +377,11 @@ static void fmt_ps_function(sqlite3_context *c, int n, sqlite3_value **v)
 	(void)n;
 	if (sqlite3_value_type(v[0]) == SQLITE_NULL)
 		return;
+	int type = sqlite3_value_numeric_type(v[0]);
+	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) {
+		sqlite3_result_error(c, "fmt_ps takes a number of picoseconds", -1);
+		return;
+	}
 	double ps = sqlite3_value_double(v[0]);
 	size_t i = 0;
 	while (i + 1 < SS_COUNT(units) && fabs(ps) < units[i].least)
@@ -417,5 +414,5 @@ bool ss_sql_add_functions(struct ss_sql *s)
 			    SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, s,
 			    functions[i].plain, NULL, NULL, NULL) != SQLITE_OK)
 			return false;
-	return ss_sql_add_letters(s) && ss_sql_add_percentiles(s);
+	return ss_sql_add_format(s) && ss_sql_add_letters(s) && ss_sql_add_percentiles(s);
 }

@@ -173,3 +173,24 @@ bool ss_sql_add_letters(struct ss_sql *s)
 			return false;
 	return true;
 }
+
+bool ss_sql_text_of(sqlite3_context *c, sqlite3_value *v, struct ss_str *out)
+{
+	if (sqlite3_value_type(v) == SQLITE_NULL)
+		return false;
+	out->p = (const char *)sqlite3_value_text(v);
+	out->n = (size_t)sqlite3_value_bytes(v);
+	if (!out->p)
+		sqlite3_result_error_nomem(c);
+	return out->p;
+}
+
+size_t ss_sql_letter_bytes(const char *p, const char *end)
+{
+	unsigned char c = (unsigned char)*p;
+	size_t n = c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1;
+	for (size_t i = 1; i < n; i++)
+		if (p + i >= end || (p[i] & 0xc0) != 0x80)
+			return 1;
+	return n;
+}

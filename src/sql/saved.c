@@ -3,6 +3,8 @@
 
 #include "sql/sql.h"
 
+#include <stdio.h>
+
 #define SAVED_VALUES(...) \
 	{ \
 		__VA_ARGS__ \
@@ -25,6 +27,14 @@ const struct ss_sql_saved *ss_sql_saved_find(struct ss_str name)
 	return NULL;
 }
 
+static bool refuse_name(const struct ss_sql_saved *q, struct ss_str name, struct ss_err *err)
+{
+	char has[160] = "";
+	for (size_t k = 0, n = 0; q->values[k].name && n < sizeof(has); k++)
+		n += (size_t)snprintf(has + n, sizeof(has) - n, "%s%s", k ? ", " : ": it has ", q->values[k].name);
+	return ss_fail(err, SS_EINVAL, "%s has no parameter '" SS_FMT "'%s", q->name, SS_ARG(name), *has ? has : ": it takes none");
+}
+
 bool ss_sql_saved_takes(const struct ss_sql_saved *q, struct ss_str name, struct ss_str value, struct ss_err *err)
 {
 	double d;
@@ -33,7 +43,7 @@ bool ss_sql_saved_takes(const struct ss_sql_saved *q, struct ss_str name, struct
 	while (q->values[k].name && !ss_str_is(name, q->values[k].name))
 		k++;
 	if (!q->values[k].name)
-		return ss_fail(err, SS_EINVAL, "%s has no parameter '" SS_FMT "'", q->name, SS_ARG(name));
+		return refuse_name(q, name, err);
 	if (ss_str_is(name, "rows") && !ss_str_to_u64(value, &rows))
 		return ss_fail(err, SS_EINVAL, "rows of %s takes a whole number from 0 on, not '" SS_FMT "'",
 			       q->name, SS_ARG(value));

@@ -5,6 +5,7 @@
 #include "sql/rewrite.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define STEPS_BETWEEN 100 /* of SQLite's machine, between two questions whether to go on: one may make a long value */
@@ -17,10 +18,10 @@ struct ss_sql_rows {
 	sqlite3_stmt *stmt;
 	uint64_t timeout_ms, memory_bytes;
 	int value_bytes;
-	bool bound_recursion;
+	bool bound_recursion, xprof;
 	uint64_t left_ns;   /* when the caller got the last row */
 	bool given;	    /* it got one */
-	const char *denied; /* what the statement wanted to do */
+	char denied[96]; /* what the statement wanted to do */
 	const char *more_time;
 	char *text;	    /* of the statement, if it is not the question's */
 	const char **names; /* of the columns, each once; NULL: as SQLite has them */
@@ -90,8 +91,6 @@ static const char *action_name(int action)
 	case SQLITE_TRANSACTION:
 	case SQLITE_SAVEPOINT:
 		return "transactions are";
-	case SQLITE_FUNCTION:
-		return "this function is";
 	case SQLITE_INSERT:
 	case SQLITE_UPDATE:
 	case SQLITE_DELETE:
@@ -109,11 +108,16 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
 	(void)c;
 	(void)d;
 	r->sql.recursive = r->sql.recursive || action == SQLITE_RECURSIVE;
+	/* Tables of WITH that name each other twice become 2^n selects before the first step. */
+	if (!ss_sql_go_on(&r->sql))
+		return SQLITE_DENY;
 	if (r->sql.declaring || action == SQLITE_SELECT || action == SQLITE_READ ||
 	    action == SQLITE_RECURSIVE || (action == SQLITE_FUNCTION && !is_banned(b)))
 		return SQLITE_OK;
-	if (!r->denied)
-		r->denied = action_name(action);
+	if (!*r->denied && action == SQLITE_FUNCTION)
+		snprintf(r->denied, sizeof(r->denied), "the function %.40s is", b ? b : "");
+	else if (!*r->denied)
+		snprintf(r->denied, sizeof(r->denied), "%s", action_name(action));
 	return SQLITE_DENY;
 }
 
@@ -125,6 +129,25 @@ static int look(void *arg)
 	if (s->recursive && r->bound_recursion && s->steps > RECURSION_STEPS && s->end == SS_SQL_GOES_ON)
 		s->end = SS_SQL_ENDLESS;
 	return !ss_sql_go_on(s);
+}
+
+/* With the names that there are. */
+static bool refuse_table(const char *message, struct ss_err *err)
+{
+	struct ss_buf names = { 0 };
+	for (size_t i = 0; ss_sql_table_name(i); i++)
+		ss_buf_printf(&names, "%s, ", ss_sql_table_name(i));
+	ss_buf_char(&names, '\0');
+	ss_fail(err, SS_EINVAL, "%s: the tables are %sand tool_NAME for each tool of a profile", message,
+		names.no_memory ? "others " : names.p);
+	ss_buf_free(&names);
+	return false;
+}
+
+static const char *column_hint(const char *message)
+{
+	bool of_column = ss_str_starts(ss_str_from(message), SS_STR("no such column"));
+	return of_column ? ": SELECT * FROM a table LIMIT 1 shows its columns" : "";
 }
 
 static bool fail(struct ss_sql_rows *r, int code, struct ss_err *err)
@@ -140,8 +163,8 @@ static bool fail(struct ss_sql_rows *r, int code, struct ss_err *err)
 			       "the query was stopped: its recursion read no row of the profile in %u million "
 			       "steps and may have no end; bound it (WHERE n < 1000), or give it more time%s",
 			       RECURSION_STEPS / 1000000, r->more_time ? r->more_time : "");
-	if (r->sql.end == SS_SQL_CLIENT_GONE)
-		return ss_fail(err, SS_EBUSY, "the client closed the connection");
+	if (r->sql.end == SS_SQL_STOPPED)
+		return ss_fail(err, SS_EBUSY, "the query was stopped");
 	if (r->sql.err.code && r->sql.err.code != SS_ENOMEM)
 		return ss_fail(err, r->sql.err.code, "%s", r->sql.err.text);
 	if (code == SQLITE_NOMEM)
@@ -149,7 +172,7 @@ static bool fail(struct ss_sql_rows *r, int code, struct ss_err *err)
 			       "the queries in work need more than %llu MiB of memory; ask for fewer "
 			       "rows or shorter values",
 			       (unsigned long long)(r->memory_bytes >> 20));
-	if (r->denied)
+	if (*r->denied)
 		return ss_fail(err, SS_EINVAL,
 			       "the query may only read (SELECT, VALUES, EXPLAIN): %s not allowed",
 			       r->denied);
@@ -158,13 +181,16 @@ static bool fail(struct ss_sql_rows *r, int code, struct ss_err *err)
 			err, SS_EINVAL,
 			"the query makes a value of more than %d MiB, or is itself too long",
 			r->value_bytes >> 20);
+	const char *message = sqlite3_errmsg(r->sql.db);
+	if (!r->xprof && ss_str_starts(ss_str_from(message), SS_STR("no such table")))
+		return refuse_table(message, err);
 #if SQLITE_VERSION_NUMBER >= 3038000
 	int at = sqlite3_error_offset(r->sql.db);
 	if (at >= 0 && !r->text)
-		return ss_fail(err, SS_EINVAL, "%s (at letter %d of the query)",
-			       sqlite3_errmsg(r->sql.db), at + 1);
+		return ss_fail(err, SS_EINVAL, "%s (at letter %d of the query)%s",
+			       message, at + 1, column_hint(message));
 #endif
-	return ss_fail(err, SS_EINVAL, "%s", sqlite3_errmsg(r->sql.db));
+	return ss_fail(err, SS_EINVAL, "%s%s", message, column_hint(message));
 }
 
 /* Behind the statement there may be blanks and comments: SQLite makes no statement of them. */
@@ -214,7 +240,7 @@ static bool prepare_fast(struct ss_sql_rows *r, struct ss_str query, struct ss_e
 		return true;
 	free(r->text);
 	r->text = NULL;
-	r->denied = NULL;
+	*r->denied = 0;
 	sqlite3_finalize(r->stmt);
 	r->stmt = NULL;
 	return prepare(r, query, err);
@@ -232,11 +258,12 @@ bool ss_sql_decimal(struct ss_str v, double *out)
 	return i == v.n && ss_str_to_f64(v, out) && isfinite(*out);
 }
 
-static int bind_value(sqlite3_stmt *stmt, int at, struct ss_str v)
+static int bind_value(sqlite3_stmt *stmt, int at, const struct ss_sql_value *value)
 {
+	struct ss_str v = value->value;
 	int64_t i;
 	double d;
-	bool number = ss_sql_decimal(v, &d);
+	bool number = !value->is_text && ss_sql_decimal(v, &d);
 	if (number && ss_str_to_i64(v, &i))
 		return sqlite3_bind_int64(stmt, at, i);
 	if (number)
@@ -266,9 +293,9 @@ static bool bind(struct ss_sql_rows *r, const struct ss_sql_question *q, struct 
 			if (!v && ss_str_is(q->values[i].name, name + 1))
 				v = &q->values[i];
 		if (!v)
-			return ss_fail(err, SS_EINVAL, "the query's parameter %s has no value",
-				       name ? name : "?");
-		int code = bind_value(r->stmt, at, v->value);
+			return ss_fail(err, SS_EINVAL, "the query's parameter %s has no value%s", name ? name : "?",
+				       !name || *name == '?' ? ": give it a name, as :name" : "");
+		int code = bind_value(r->stmt, at, v);
 		if (code != SQLITE_OK)
 			return fail(r, code, err);
 	}
@@ -368,10 +395,10 @@ struct ss_sql_rows *ss_sql_ask(const struct ss_sql_question *q, struct ss_err *e
 	r->memory_bytes = q->memory_bytes ? q->memory_bytes : (uint64_t)MEMORY_BYTES;
 	r->value_bytes = q->value_bytes ? (int)q->value_bytes : VALUE_BYTES;
 	r->bound_recursion = q->bound_recursion;
+	r->xprof = q->xprof;
 	r->sql.model = q->model;
 	r->sql.host = q->host;
-	r->sql.gone = q->gone;
-	r->sql.gone_arg = q->gone_arg;
+	r->sql.stop = q->stop;
 	r->left_ns = ss_sql_now_ns();
 	r->sql.deadline_ns = after(r->left_ns, q->timeout_ms);
 	r->sql.last_ns = after(r->left_ns, q->reader_ms);

@@ -13,6 +13,7 @@
 
 struct ss_sql_value {		/* of a parameter :name */
 	struct ss_str name, value;	/* decimal numbers are numbers: not 007, +1, 0x10 or nan */
+	bool is_text;			/* whatever it looks like */
 };
 bool ss_sql_decimal(struct ss_str value, double *out);
 
@@ -29,8 +30,7 @@ struct ss_sql_question {
 	uint64_t reader_ms;		/* from the question to the last row; 0: none */
 	uint64_t memory_bytes;		/* of all questions at the same time; 0: a GiB */
 	uint32_t value_bytes;		/* of a text or blob; 0: 64 MiB */
-	bool (*gone)(void *arg);	/* has the client gone? NULL: it cannot */
-	void *gone_arg;
+	const int *stop;		/* another thread ends the query by making it other than 0; NULL: none does */
 };
 
 struct ss_sql_rows;
@@ -46,7 +46,7 @@ enum ss_sql_type { SS_SQL_IS_NULL, SS_SQL_INT, SS_SQL_REAL, SS_SQL_TEXT, SS_SQL_
 size_t ss_sql_ncols(const struct ss_sql_rows *r);
 /* Each name once: of several equal ones the later are NAME_2, NAME_3 ... For `xprof` as the query has them. */
 const char *ss_sql_col_name(const struct ss_sql_rows *r, size_t col);
-/* What the column was declared as where it is a table's: SS_SQL_IS_NULL where it is not. */
+/* The declared type of the column, if it is a column of a table; else SS_SQL_IS_NULL. */
 enum ss_sql_type ss_sql_col_type(const struct ss_sql_rows *r, size_t col);
 /* A cell of the row; texts live until the next. */
 enum ss_sql_type ss_sql_type(const struct ss_sql_rows *r, size_t col);

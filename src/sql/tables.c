@@ -22,7 +22,7 @@ const struct ss_sql_made *const ss_sql_made[] = {
 	NULL,
 };
 
-/* What a module's name stands for. */
+/* The table that a module's name stands for. */
 struct named {
 	struct ss_sql *s;
 	const struct ss_sql_made *made; /* or */
@@ -286,7 +286,7 @@ bool ss_sql_add_tables(struct ss_sql *s)
 		if (!add(s, ss_sql_made[i]->name, (struct named){ .made = ss_sql_made[i] }))
 			return false;
 	for (size_t i = 0; ss_tools[i]; i++)
-		for (unsigned k = 0; k < SS_SQL_TOOL_TABLES; k++) {
+		for (unsigned k = 0; k < SS_SQL_TOOL_TABLES && ss_tool_reads_profiles(ss_tools[i]); k++) {
 			struct ss_str name =
 				k ? ss_arena_printf(&s->arena, "tool_%s_%u", ss_tools[i]->name,
 						    k + 1)

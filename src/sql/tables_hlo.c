@@ -169,7 +169,7 @@ static const struct ss_col instruction_cols[I_COLS] = {
 	STR("opcode", "Opcode", NULL),
 	STR("category", "Category", NULL),
 	STR("shape", "Shape", "Without layout"),
-	STR("dtype", "Type", "Of the elements; tuple for several"),
+	STR("dtype", "Type", "Type of the elements; tuple for several values"),
 	STR("layout", "Layout", "The order of dimensions in memory, with tiles"),
 	FLAG("is_root", "Root", NULL),
 	FLAG("is_fusion_blocker", "Fusion blocker", "bitcast, copy, reshape, convert, transpose"),
@@ -307,7 +307,7 @@ static const struct ss_col edge_cols[] = {
 	STR("module", "Module", NULL),
 	INT("src_id", "From", NONE, "Instruction that is used"),
 	INT("dst_id", "To", NONE, "Instruction that uses it"),
-	INT("operand_index", "Operand", NONE, "Which operand of the second the first is"),
+	INT("operand_index", "Operand", NONE, "Index of the first instruction among the operands of the second"),
 };
 
 static int64_t id_of(const struct ss_hlo_module *m, uint32_t i)

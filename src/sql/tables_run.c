@@ -76,11 +76,11 @@ static const struct ss_col line_cols[] = {
 	STR("host", "Host", NULL),
 	STR("plane", "Plane", NULL),
 	INT("line_id", "Line id", NONE, NULL),
-	STR("line", "Line", "Name that people see: a thread, a stream, XLA Ops"),
+	STR("line", "Line", "Displayed name: a thread, a stream, XLA Ops"),
 	INT("events", "Events", COUNT, NULL),
 	INT("first_ps", "First", PS, "Begin of the earliest event"),
 	INT("last_ps", "Last", PS, "Latest end of an event"),
-	INT("sum_ps", "Sum", PS, "Of all durations"),
+	INT("sum_ps", "Sum", PS, "Sum of all durations"),
 };
 
 static bool fill_lines(struct ss_sql *s, struct ss_table *t, struct ss_err *err)
@@ -139,7 +139,7 @@ static int64_t digits_of(struct ss_str name)
 
 static bool put_step(struct ss_table *t, const struct ss_sql_line *line, uint32_t i)
 {
-	struct ss_str name = ss_event_name(line->plane, line->l.ev.meta[i]);
+	struct ss_str name = ss_event_name_in_file(line->plane, line->l.ev.meta[i]);
 	ss_table_row(t);
 	ss_set_str(t, 0, line->host->name);
 	ss_set_str(t, 1, line->plane->name);
@@ -172,7 +172,7 @@ const struct ss_sql_made ss_sql_made_steps = { "steps", step_cols, SS_COUNT(step
 
 static const struct ss_col counter_cols[] = {
 	STR("host", "Host", NULL),   STR("plane", "Plane", NULL),
-	STR("line", "Line", NULL),   STR("name", "Name", "Of the counter"),
+	STR("line", "Line", NULL),   STR("name", "Name", "Name of the counter"),
 	INT("ps", "Time", PS, NULL), NUM("value", "Value", NONE, NULL),
 };
 
@@ -205,7 +205,7 @@ static bool put_counter(struct ss_table *t, const struct ss_sql_line *line, uint
 	ss_set_str(t, 0, line->host->name);
 	ss_set_str(t, 1, line->plane->name);
 	ss_set_str(t, 2, ss_sql_line_name(line));
-	ss_set_str(t, 3, ss_event_name(line->plane, line->l.ev.meta[i]));
+	ss_set_str(t, 3, ss_event_name_in_file(line->plane, line->l.ev.meta[i]));
 	ss_set_i64(t, 4, ss_sql_start_ps(line, i));
 	ss_set_f64(t, 5, value);
 	return true;
@@ -240,7 +240,7 @@ static const struct ss_col memory_cols[] = {
 	STR("allocator", "Allocator", NULL),
 	STR("kind", "Kind", "allocation or deallocation"),
 	INT("ps", "Time", PS, NULL),
-	INT("bytes", "Bytes", BYTES, "As the allocator rounds them"),
+	INT("bytes", "Bytes", BYTES, "Bytes as the allocator rounds them"),
 	INT("address", "Address", HEX, NULL),
 	STR("region", "Region", "Its type"),
 	STR("tf_op", "Operation", NULL),

@@ -25,8 +25,8 @@ bool ss_sql_go_on(struct ss_sql *s)
 	uint64_t now_ns = s->deadline_ns || s->last_ns ? ss_sql_now_ns() : 0;
 	if ((s->deadline_ns && now_ns >= s->deadline_ns) || (s->last_ns && now_ns >= s->last_ns))
 		s->end = SS_SQL_TIME_UP;
-	else if (s->gone && s->gone(s->gone_arg))
-		s->end = SS_SQL_CLIENT_GONE;
+	else if (s->stop && __atomic_load_n(s->stop, __ATOMIC_RELAXED))
+		s->end = SS_SQL_STOPPED;
 	return s->end == SS_SQL_GOES_ON;
 }
 

@@ -84,7 +84,7 @@ static void read_stats(struct ss_xprof_stats *out, struct ss_xstats it, bool las
 	}
 }
 
-/* Of the event; else of its name's metadata. */
+/* The stat of the event; else that of its name's metadata. */
 static bool stat_of(reader *r, enum ss_stat which, struct ss_xstat *out)
 {
 	const struct ss_xprof_line *line = r->line;
@@ -158,7 +158,7 @@ static uint32_t event_around(struct ss_sql_directory *d, struct ss_sql_line *lin
 
 static struct ss_str name_of(const struct ss_sql_line *line, uint32_t i)
 {
-	return ss_event_name(line->plane, line->l.ev.meta[i]);
+	return ss_event_name_in_file(line->plane, line->l.ev.meta[i]);
 }
 
 static value joined(reader *r, const char *before, struct ss_str name)
@@ -320,7 +320,7 @@ static value op_of(reader *r, bool type)
 
 static value kernel_of(reader *r)
 {
-	struct ss_str name = ss_event_name(r->line->plane, r->line->l->ev.meta[r->i]);
+	struct ss_str name = ss_event_name_in_file(r->line->plane, r->line->l->ev.meta[r->i]);
 	switch (r->line->kind) {
 	case SS_XPROF_STEPS:
 		return joined(r, "step:", name);
@@ -573,7 +573,7 @@ void ss_xprof_reader_free(reader *r)
 
 /* ---- scopes ---- */
 
-/* Of a stat: do the line's events have it, or their names' metadata at most? */
+/* Do the line's events have a stat, or at most the metadata of their names? */
 static enum ss_xprof_scope stat_scope(const struct ss_xprof_line *line, enum ss_stat which)
 {
 	const struct ss_xplane *x = line->plane->x;

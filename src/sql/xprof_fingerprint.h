@@ -21,7 +21,7 @@ struct ss_xprof_fingerprints {
 	struct ss_buf text;
 };
 
-/* Of an instruction of an indexed module of the host. False: memory is out, or its text is too long. */
+/* The fingerprint of an instruction of an indexed module of the host. False: memory is out, or its text is too long. */
 bool ss_xprof_fingerprint(struct ss_xprof_fingerprints *f, const struct ss_host *host, const struct ss_hlo_module *m,
 			  uint32_t instr, uint64_t *out);
 void ss_xprof_fingerprints_free(struct ss_xprof_fingerprints *f);

@@ -2,9 +2,8 @@
  * xprof_rows.h - the events that XProf puts into its database of events, line by line, and what its
  * columns say of each.
  *
- * Of a TPU's cores the steps, programs and operations; of its SparseCores, GPUs, devices of other kinds and the host every
- * line of the file. Steps of GPUs and hosts come from preprocessing, so a question for them loads
- * the hosts.
+ * TPU cores give their steps, programs and operations; SparseCores, GPUs, other devices and the host give every line of the
+ * file. Steps of GPUs and hosts come from preprocessing, so a query for them loads the hosts.
  */
 #ifndef SS_SQL_XPROF_ROWS_H
 #define SS_SQL_XPROF_ROWS_H
@@ -84,7 +83,8 @@ static inline bool ss_xprof_is_event(const struct ss_xprof_line *line, uint32_t 
 }
 
 /*
- * What the value of a column depends on, in one line: nothing, the event's name (ev.meta), or the event.
+ * The scope on which the value of a column depends within one line: nothing, the event's name
+ * (ev.meta), or the event.
  */
 enum ss_xprof_scope { SS_XPROF_OF_LINE, SS_XPROF_OF_NAME, SS_XPROF_OF_EVENT };
 enum ss_xprof_scope ss_xprof_scope(const struct ss_xprof_line *line, int col);

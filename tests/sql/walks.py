@@ -35,6 +35,12 @@ class Graph:
     def near(self, i, direction):
         return (self.operands[i] if direction != 'users' else []) + (self.users[i] if direction != 'operands' else [])
 
+    def near_and_called(self, i, direction):
+        into = self.near(i, direction)
+        for c in self.called[i]:
+            into += (self.doors[c] if direction != 'operands' else []) + ([self.roots[c]] if direction != 'users' and c in self.roots else [])
+        return into
+
     def next(self, i, way):
         r, out = self.nodes[i], []
         root, door = r['is_root'], r['opcode'] == 'parameter'
@@ -71,10 +77,11 @@ def ask(c, sample, module, **params):
 
 
 def neighbourhoods(c, sample, module, g, name):
-    for radius, direction in ((1, 'both'), (2, 'both'), (3, 'users'), (5, 'operands'), (0, 'both')):
-        want = distances(g.ids[name], lambda i: g.near(i, direction), radius)
-        rows, _ = ask(c, sample, module, instruction=name, radius=radius, direction=direction)
-        c.check(f'{sample}: {direction} of {name}, {radius} edges', sorted((r['instruction'], r['distance']) for r in rows) ==
+    for radius, direction, into in ((1, 'both', 0), (2, 'both', 0), (3, 'users', 0), (5, 'operands', 0), (0, 'both', 0), (1, 'both', 1), (4, 'both', 1),
+                                    (6, 'users', 1), (6, 'operands', 1)):
+        want = distances(g.ids[name], lambda i: (g.near_and_called if into else g.near)(i, direction), radius)
+        rows, _ = ask(c, sample, module, instruction=name, radius=radius, direction=direction, follow_calls=('false', 'true')[into])
+        c.check(f'{sample}: {direction} of {name}, {radius} edges, calls {into}', sorted((r['instruction'], r['distance']) for r in rows) ==
                 sorted((g.nodes[i]['name'], d) for i, d in want.items()), rows)
 
 
@@ -100,7 +107,7 @@ def walks(c):
             want = [r['name'] for r in g.nodes.values() if re.search(pattern, r[column])]
             c.check(f'{sample}: {column} {pattern}', sorted(r['instruction'] for r in rows) == sorted(want) and props['matching'] == len(want), rows[:3])
     for params, sentence in (({'instruction': 'none'}, "no program has an instruction named 'none'"), ({'path_to': 'x'}, 'no instruction named'), ({'radius': '-1'}, 'radius'),
-                             ({'direction': 'left'}, 'direction'), ({'name': '('}, 'regular expression')):
+                             ({'direction': 'left'}, 'direction'), ({'follow_calls': 'yes'}, 'true or false'), ({'name': '('}, 'regular expression')):
         p = subprocess.run([c.binary, 'tool', 'hlo_query', profiles.logdir(SAMPLES[0], c.scratch), *(x for k, v in params.items() for x in ('-p', f'{k}={v}'))],
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=90, text=True)
         c.check(f'hlo_query {params}', p.returncode not in (0, -6, -11) and sentence in p.stderr, p.stderr)
