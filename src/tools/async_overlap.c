@@ -20,13 +20,13 @@ enum { K_KIND, K_COUNT, K_SPAN, K_EXPOSED, K_FRAC, K_HIDDEN, K_PARTIAL, K_BARE }
 
 static const struct ss_col kind_cols[] = {
 	STR("kind", "Kind", "Name of the operation without its number: copy, all-gather"),
-	INT("count", "Count", COUNT, "Windows with a duration"),
-	NUM("span_ps", "Duration", PS, "Sum of the windows"),
+	INT("count", "Count", COUNT, "Number of windows with a duration"),
+	NUM("span_ps", "Duration", PS, "Sum of the durations of the windows"),
 	NUM("exposed_ps", "Exposed", PS, "Sum of the parts in which the core does not compute"),
 	NUM("hidden_frac", "Hidden", FRAC, "1 - exposed / duration"),
-	INT("hidden", "Hidden ones", COUNT, "Covered for 90% and more"),
+	INT("hidden", "Hidden ones", COUNT, "Computation covers 90% of the window or more"),
 	INT("partial", "Partly hidden ones", COUNT, NULL),
-	INT("exposed", "Exposed ones", COUNT, "Covered for 10% and less"),
+	INT("exposed", "Exposed ones", COUNT, "Computation covers 10% of the window or less"),
 };
 
 enum { P_HOST, P_PLANE, P_SOURCE, P_COUNT, P_SPAN, P_EXPOSED, P_FRAC };
@@ -36,8 +36,8 @@ static const struct ss_col plane_cols[] = {
 	STR("plane", "Plane", NULL),
 	STR("source", "Windows from",
 	    "The line of asynchronous operations, or pairs of starts and dones"),
-	INT("count", "Count", COUNT, "Windows with a duration"),
-	NUM("span_ps", "Duration", PS, "Sum of the windows"),
+	INT("count", "Count", COUNT, "Number of windows with a duration"),
+	NUM("span_ps", "Duration", PS, "Sum of the durations of the windows"),
 	NUM("exposed_ps", "Exposed", PS, "Sum of the parts in which the core does not compute"),
 	NUM("hidden_frac", "Hidden", FRAC, "1 - exposed / duration"),
 };
@@ -63,10 +63,10 @@ static const struct ss_col engine_cols[] = {
 	INT("chip", "Chip", NONE, "Number in the name of its planes"),
 	STR("a", "One", "Plane and line"),
 	STR("b", "Other", "Plane and line"),
-	NUM("busy_a_ps", "One is busy", PS, "Union of its operations"),
-	NUM("busy_b_ps", "Other is busy", PS, "Union of its operations"),
+	NUM("busy_a_ps", "One line is busy", PS, "Time in which at least one operation of the line runs"),
+	NUM("busy_b_ps", "Other line is busy", PS, "Time in which at least one operation of the line runs"),
 	NUM("both_ps", "Both are busy", PS, NULL),
-	NUM("both_frac", "Share", FRAC, "Both / the less busy one"),
+	NUM("both_frac", "Share", FRAC, "Time in which both are busy / time of the less busy line"),
 };
 
 struct sum {
@@ -237,7 +237,7 @@ static bool fill(struct ss_result *out, const struct ss_async_overlap *o, struct
 	t = ss_result_table(out, "engines", "Engines of a chip at the same time", engine_cols, SS_COUNT(engine_cols));
 	fill_engines(t, o, arena);
 	if (!o->any)
-		ss_result_note(out, SS_INFO, SS_STR("The profile has no lines of operations of a TPU"));
+		ss_result_note(out, SS_INFO, SS_STR("The profile has no TPU lines with operations"));
 	if (o->unpaired)
 		ss_result_note(out, SS_INFO,
 			       ss_arena_printf(arena, "%llu starts or dones of asynchronous operations have no partner in the "
@@ -245,7 +245,7 @@ static bool fill(struct ss_result *out, const struct ss_async_overlap *o, struct
 					       (unsigned long long)o->unpaired));
 	if (o->nops > MOST_OPS)
 		ss_result_note(out, SS_INFO,
-			       ss_arena_printf(arena, "The table operations has the first %d of %zu", MOST_OPS, o->nops));
+			       ss_arena_printf(arena, "The table operations lists the first %d of %zu", MOST_OPS, o->nops));
 	return true;
 }
 
@@ -292,9 +292,8 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	       first = 100 * ss_cell_f64(t, 0, "exposed_ps") / exposed;
 	struct ss_str kind = ss_cell_str(t, 0, "kind");
 	ss_result_say(out, ss_arena_printf(out->arena,
-					   "The core does not compute for %.1f%% of the "
-					   "duration of asynchronous "
-					   "operations, which are exposed then.",
+					   "The core does not compute during %.1f%% of the duration of asynchronous "
+					   "operations: this time is exposed.",
 					   share));
 	ss_result_say(out, ss_arena_printf(out->arena,
 					   "The operation " SS_FMT
@@ -322,7 +321,7 @@ const struct ss_tool ss_tool_async_overlap = {
 	.name = "async_overlap",
 	.title = "Asynchronous operations",
 	.summary =
-		"TPU: how much of copies and collectives computation hides, by operation and kind",
+		"TPU: the share of copies and collectives that computation hides, by operation and kind",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS,
 	.present = present,

@@ -3,9 +3,21 @@
 
 #define MOST_NAMED 8
 
-int64_t ss_step_cell(int64_t step)
+int64_t ss_step_cell(const struct ss_cluster *c, int64_t step)
 {
-	return step == SS_NO_STEP ? -1 : step;
+	return step == SS_NO_STEP ? -1 : ss_step_number(&c->rounds, step);
+}
+
+size_t ss_step_columns(const struct ss_cluster *c, size_t n)
+{
+	return c->rounds.span ? n : n - 1;
+}
+
+void ss_set_step(struct ss_table *t, const struct ss_cluster *c, size_t col, size_t round_col, int64_t step)
+{
+	ss_set_i64(t, col, ss_step_cell(c, step));
+	if (c->rounds.span)
+		ss_set_i64(t, round_col, step == SS_NO_STEP ? -1 : (int64_t)ss_step_round(&c->rounds, step));
 }
 
 double ss_ps_us(int64_t ps)

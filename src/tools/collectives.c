@@ -30,43 +30,50 @@ enum {
 	COL_WAIT_MAX,
 	COL_WAIT_MEAN,
 	COL_ALGBW,
-	COL_BUSBW
+	COL_BUSBW,
+	COL_ROUND
 };
 
 static const struct ss_col cols[] = {
-	INT("step_num", "Step", NONE, "Number of the step; -1: outside of steps"),
-	STR("op", "Operation", "Starts and dones have the name of their collective"),
+	ID("step_num", "Step", "Number of the step; -1: outside of steps"),
+	STR("op", "Operation", "A start and its done have the name of their collective"),
 	STR("kind", "Kind", NULL),
-	STR("group_host", "Group's Host", "The host that all members of the group are on, empty for groups over several hosts"),
-	INT("nth", "Execution", COUNT, "Which execution of the operation by this group in the step, from 0"),
-	INT("participants", "Participants", COUNT, "Devices whose recordings hold it"),
+	STR("group_host", "Group's Host", "The host of all members of the group; empty for groups over several hosts"),
+	INT("nth", "Execution", COUNT, "Number of the execution of the operation by this group in the step, from 0"),
+	INT("participants", "Participants", COUNT, "Devices whose recordings hold this collective"),
 	INT("expected", "Expected", COUNT, "Devices of the group, as the program or the recording says"),
 	INT("bytes", "Bytes", BYTES, "The larger of operand and result of one participant; 0: not recorded"),
-	STR("last_host", "Last Host", "Host that came last; empty if it did so by less than the clocks are uncertain"),
-	INT("last_device", "Last Device", NONE, "Its number on that host; -1: not known"),
-	NUM("margin_us", "Margin (us)", US, "From the last arrival but one to the last"),
-	NUM("transfer_us", "Transfer (us)", US, "From the last arrival to the first end; point to point the median of the pairs"),
-	FLAG("transfer_is_bound", "Transfer Is a Bound", "Nobody waited for its end: it took at most so long"),
+	STR("last_host", "Last Host", "The host that arrived last; empty if its delay is below the uncertainty of the clocks"),
+	ID("last_device", "Last Device", "Number of the last device on that host; -1: not known"),
+	NUM("margin_us", "Margin (us)", US, "Time from the last but one arrival to the last"),
+	NUM("transfer_us", "Transfer (us)", US, "Time from the last arrival to the first end; for point-to-point operations "
+	    "the median of the pairs"),
+	FLAG("transfer_is_bound", "Transfer Is a Bound", "No participant waited for the end of the transfer, so the transfer "
+	    "time is an upper bound"),
 	NUM("min_duration_us", "Shortest (us)", US,
-	    "Shortest duration of a participant that waited: the transfer if no clock could be trusted"),
-	NUM("wait_max_us", "Longest Wait (us)", US, "From the first arrival to the last, where the first waited so long"),
-	NUM("wait_mean_us", "Mean Wait (us)", US, "Of all participants"),
+	    "Shortest duration of a participant that waited; the transfer time if no clock can be trusted"),
+	NUM("wait_max_us", "Longest Wait (us)", US, "Time from the first arrival to the last, if the first participant waited "
+	    "that long"),
+	NUM("wait_mean_us", "Mean Wait (us)", US, "Mean wait of all participants"),
 	NUM("algbw_gb_per_s", "Rate (GB/s)", GB_PER_S, "bytes / transfer"),
 	NUM("busbw_gb_per_s", "Bus Rate (GB/s)", GB_PER_S,
 	    "Rate times what a link carries for each byte: 2(n-1)/n for all-reduce, (n-1)/n for "
 	    "all-gather, reduce-scatter and all-to-all, else 1"),
+	SS_STEP_ROUND_COL,
 };
 
 enum { CLK_HOST, CLK_OFFSET, CLK_DRIFT, CLK_UNCERTAINTY, CLK_BOUND, CLK_POINTS, CLK_STATE };
 
 static const struct ss_col clock_cols[] = {
 	STR("host", "Host", NULL),
-	NUM("offset_us", "Offset (us)", US, "How far its clock is ahead of the first host's, in the middle of the recording"),
-	NUM("drift_ppm", "Drift (ppm)", NONE, "How fast its clock runs compared with the first host's; 0: not measurable"),
-	NUM("uncertainty_us", "Uncertainty (us)", US, "Of the offset: 3 standard deviations of what collectives say of it"),
+	NUM("offset_us", "Offset (us)", US, "Time by which the host's clock is ahead of the first host's, in the middle of "
+	    "the recording"),
+	NUM("drift_ppm", "Drift (ppm)", NONE, "Rate of the host's clock relative to the first host's; 0: not measurable"),
+	NUM("uncertainty_us", "Uncertainty (us)", US, "Uncertainty of the offset: 3 standard deviations of the estimates from "
+	    "collectives"),
 	NUM("bound_us", "Bound (us)", US,
-	    "Half of the interval that causality leaves for the offset: nobody ends before the last has come"),
-	INT("collectives", "Collectives", COUNT, "That the estimate rests on"),
+	    "Half of the interval that causality allows for the offset: no participant ends before the last one has arrived"),
+	INT("collectives", "Collectives", COUNT, "Collectives from which the estimate was computed"),
 	STR("state", "State",
 	    "good: nothing to correct; corrected: times here have offset and drift taken off; unknown: nothing ties it to "
 	    "others"),
@@ -93,24 +100,24 @@ static const struct ss_col op_cols[] = {
 	STR("op", "Operation", NULL),
 	STR("kind", "Kind", NULL),
 	INT("bytes", "Bytes", BYTES, NULL),
-	INT("occurrences", "Occurrences", COUNT, "Groups times executions"),
+	INT("occurrences", "Occurrences", COUNT, "Number of groups times executions"),
 	NUM("transfer_mean_us", "Transfer, Mean (us)", US, NULL),
 	NUM("transfer_p50_us", "Transfer, Median (us)", US, NULL),
 	NUM("transfer_p99_us", "Transfer, 99% (us)", US, NULL),
 	NUM("transfer_max_us", "Transfer, Longest (us)", US, NULL),
-	NUM("wait_max_mean_us", "Longest Wait, Mean (us)", US, "Of the longest wait of each occurrence"),
+	NUM("wait_max_mean_us", "Longest Wait, Mean (us)", US, "Mean over the occurrences of their longest wait"),
 	NUM("wait_max_p50_us", "Longest Wait, Median (us)", US, NULL),
 	NUM("wait_max_p99_us", "Longest Wait, 99% (us)", US, NULL),
 	NUM("wait_max_max_us", "Longest Wait of All (us)", US, NULL),
-	STR("top_last_host", "Mostly Last", "The host that came last most often"),
-	NUM("top_last_frac", "Its Share", FRAC, "Share of the occurrences that it came last to"),
+	STR("top_last_host", "Mostly Last", "The host that arrived last most often"),
+	NUM("top_last_frac", "Its Share", FRAC, "Share of the occurrences at which this host arrived last"),
 };
 
 struct waits {
 	double most_us, mean_us;
 };
 
-/* What the first to come waited, and all on average. */
+/* The wait of the first member, and the mean wait of all. */
 static struct waits waits_of(const struct ss_cluster *c, const struct ss_collective *k)
 {
 	struct waits w = { 0, 0 };
@@ -129,7 +136,7 @@ static void add_row(struct ss_table *t, const struct ss_cluster *c, const struct
 	struct waits w = waits_of(c, k);
 	double rate = k->transfer_ps > 0 && k->n > 1 && k->bytes ? (double)k->bytes / (double)k->transfer_ps * 1e3 : NAN;
 	ss_table_row(t);
-	ss_set_i64(t, COL_STEP, ss_step_cell(k->step));
+	ss_set_step(t, c, COL_STEP, COL_ROUND, k->step);
 	ss_set_str(t, COL_OP, op->name);
 	ss_set_str(t, COL_KIND, ss_str_from(ss_comm_name(op->kind)));
 	ss_set_str(t, COL_GROUP_HOST,
@@ -152,7 +159,7 @@ static void add_row(struct ss_table *t, const struct ss_cluster *c, const struct
 
 static void fill_collectives(struct ss_result *out, const struct ss_cluster *c)
 {
-	struct ss_table *t = ss_result_table(out, "collectives", "Collectives", cols, SS_COUNT(cols));
+	struct ss_table *t = ss_result_table(out, "collectives", "Collectives", cols, ss_step_columns(c, SS_COUNT(cols)));
 	uint64_t unclear = 0;
 	ss_table_reserve(t, c->collectives.n);
 	for (size_t i = 0; i < c->collectives.n; i++) {
@@ -353,7 +360,8 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	if (wait > 0)
 		ss_say(out, "The first participant waits %s on average for the last one.",
 		       ss_value_words(SS_UNIT_US, wait).s);
-	if (last.n)
+	/* Where there is one host, nobody else could come last. */
+	if (last.n && ss_result_find(out, "clocks")->nrows > 1)
 		ss_say(out, "Host '" SS_FMT "' comes last in %s of them.", SS_ARG(last),
 		       ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, top, "top_last_frac")).s);
 	say_clocks(out);
@@ -363,8 +371,8 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_collectives = {
 	.name = "collectives",
 	.title = "Collectives",
-	.summary = "Collectives over all hosts: who came last, waiting, transfer, rates; and how "
-		   "the hosts' clocks differ",
+	.summary = "Collectives over all hosts: the last participant, waiting, transfer and rates; and the differences of the "
+	    "hosts' clocks",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
 	.facts = SS_FACTS_CLUSTER,

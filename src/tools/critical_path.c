@@ -14,46 +14,49 @@
 #define STEP_ROWS 100u		/* operations, or hosts, of a step */
 #define MOST_ROWS 100000u	/* of all steps, and segments of one */
 
-enum { CAT_STEP, CAT_CATEGORY, CAT_US, CAT_FRAC };
+enum { CAT_STEP, CAT_CATEGORY, CAT_US, CAT_FRAC, CAT_ROUND };
 
 static const struct ss_col category_cols[] = {
 	INT("step_num", "Step", NONE, NULL),
 	STR("category", "Category",
-	    "compute, transfer, copy, input, host (launches, and what is between events of its thread) or idle"),
+	    "compute, transfer, copy, input, host (launches, and time between events of its thread) or idle"),
 	NUM("path_us", "On the Path (us)", US, "The categories of a step add up to its length"),
-	NUM("path_frac", "Share", FRAC, "Of the step's length"),
+	NUM("path_frac", "Share", FRAC, "Share of the step's length"),
+	SS_STEP_ROUND_COL,
 };
 
-enum { OP_STEP, OP_OP, OP_US, OP_FRAC, OP_SLACK };
+enum { OP_STEP, OP_OP, OP_US, OP_FRAC, OP_SLACK, OP_ROUND, HOST_ROUND = OP_SLACK };
 
 static const struct ss_col op_cols[] = {
 	INT("step_num", "Step", NONE, NULL),
-	STR("op", "Operation", "Or input, launch, host, idle"),
+	STR("op", "Operation", "Name of the operation, or input, launch, host, idle"),
 	NUM("path_us", "On the Path (us)", US, NULL),
-	NUM("path_frac", "Share", FRAC, "Of the step's length"),
-	NUM("slack_us", "Slack (us)", US, "By how much it could begin later without making the step longer: 0 on the path"),
+	NUM("path_frac", "Share", FRAC, "Share of the step's length"),
+	NUM("slack_us", "Slack (us)", US, "Delay of the operation that would not make the step longer: 0 on the path"),
+	SS_STEP_ROUND_COL,
 };
 
 static const struct ss_col host_cols[] = {
 	INT("step_num", "Step", NONE, NULL),
-	STR("host", "Host", "Empty: on the network"),
-	NUM("path_us", "On the Path (us)", US, "What the host, or its devices, did"),
-	NUM("path_frac", "Share", FRAC, "Of the step's length"),
+	STR("host", "Host", "The host; empty: the network"),
+	NUM("path_us", "On the Path (us)", US, "Time of the path on this host or its devices"),
+	NUM("path_frac", "Share", FRAC, "Share of the step's length"),
+	SS_STEP_ROUND_COL,
 };
 
 enum { SEG_HOST, SEG_DEVICE, SEG_OP, SEG_CATEGORY, SEG_BEGIN, SEG_END };
 
 static const struct ss_col segment_cols[] = {
-	STR("host", "Host", "Empty: on the network"),
-	INT("device", "Device", NONE, "Its number on the host, -1: a thread of the host, or the network"),
+	STR("host", "Host", "The host; empty: the network"),
+	ID("device", "Device", "Number of the device on the host; -1: a thread of the host, or the network"),
 	STR("op", "Operation", NULL),
 	STR("category", "Category", NULL),
-	NUM("begin_us", "Begin (us)", US, "From the begin of the session, on the common clock"),
+	NUM("begin_us", "Begin (us)", US, "Time since the begin of the session, on the common clock"),
 	NUM("end_us", "End (us)", US, NULL),
 };
 
 static const struct ss_param params[] = {
-	{ "step", "number", "", "the step whose segments are listed; without: the last" },
+	{ "step", "number", "", "the step whose segments are listed (default: the last)" },
 };
 
 extern const struct ss_tool ss_tool_critical_path;
@@ -74,7 +77,7 @@ static void add_categories(struct ss_table *t, const struct ss_cluster *c, const
 		if (!sum[k])
 			continue;
 		ss_table_row(t);
-		ss_set_i64(t, CAT_STEP, st->step);
+		ss_set_step(t, c, CAT_STEP, CAT_ROUND, st->step);
 		ss_set_str(t, CAT_CATEGORY, ss_str_from(ss_path_category_name((enum ss_path_category)k)));
 		ss_set_f64(t, CAT_US, ss_ps_us(sum[k]));
 		ss_set_f64(t, CAT_FRAC, frac(sum[k], st));
@@ -117,14 +120,14 @@ static size_t sum_shares(struct share *v, size_t n)
 }
 
 /* The `most` greatest. How many are not listed. */
-static size_t add_shares(struct ss_table *t, const struct ss_path_step *st, struct share *v, size_t n, size_t most,
-			 struct ss_result *out, bool slack)
+static size_t add_shares(struct ss_table *t, const struct ss_cluster *c, const struct ss_path_step *st, struct share *v, size_t n,
+			 size_t most, struct ss_result *out, bool slack)
 {
 	n = sum_shares(v, n);
 	for (size_t i = 0; i < n && i < most; i++) {
 		struct ss_str key = ss_arena_str(out->arena, v[i].key);
 		ss_table_row(t);
-		ss_set_i64(t, OP_STEP, st->step);
+		ss_set_step(t, c, OP_STEP, slack ? OP_ROUND : HOST_ROUND, st->step);
 		ss_set_str(t, OP_OP, key);
 		ss_set_f64(t, OP_US, ss_ps_us(v[i].ps));
 		ss_set_f64(t, OP_FRAC, frac(v[i].ps, st));
@@ -139,7 +142,7 @@ static struct ss_str host_name(const struct ss_cluster *c, const struct ss_path_
 	return s->host == SS_NO_HOST ? SS_STR("") : c->hosts.v[s->host].name;
 }
 
-/* Of the operations, or of the hosts, of each step. */
+/* For the operations, or the hosts, of each step. */
 static bool fill_shares(struct ss_result *out, const struct ss_cluster *c, const struct ss_path *p, struct ss_table *t, bool hosts)
 {
 	size_t longest = 0, most = p->steps.n ? MOST_ROWS / p->steps.n : 0, left_out = 0;
@@ -153,7 +156,7 @@ static bool fill_shares(struct ss_result *out, const struct ss_cluster *c, const
 			struct ss_path_segment s = ss_path_segment(c, p, st, k);
 			v[k] = (struct share){ hosts ? host_name(c, &s) : ss_path_op(p, &s), s.end_ps - s.begin_ps };
 		}
-		left_out += add_shares(t, st, v, st->n, most, out, !hosts);
+		left_out += add_shares(t, c, st, v, st->n, most, out, !hosts);
 	}
 	free(v);
 	if (left_out)
@@ -165,11 +168,12 @@ static bool fill_shares(struct ss_result *out, const struct ss_cluster *c, const
 
 static bool fill_sums(struct ss_result *out, const struct ss_cluster *c, const struct ss_path *p)
 {
-	struct ss_table *t = ss_result_table(out, "categories", "Categories", category_cols, SS_COUNT(category_cols));
+	size_t ncategories = ss_step_columns(c, SS_COUNT(category_cols)), nops = ss_step_columns(c, SS_COUNT(op_cols));
+	struct ss_table *t = ss_result_table(out, "categories", "Categories", category_cols, ncategories);
 	for (size_t i = 0; t && i < p->steps.n; i++)
 		add_categories(t, c, p, &p->steps.v[i]);
-	return t && fill_shares(out, c, p, ss_result_table(out, "ops", "Operations", op_cols, SS_COUNT(op_cols)), false) &&
-	       fill_shares(out, c, p, ss_result_table(out, "hosts", "Hosts", host_cols, SS_COUNT(host_cols)), true);
+	return t && fill_shares(out, c, p, ss_result_table(out, "ops", "Operations", op_cols, nops), false) &&
+	       fill_shares(out, c, p, ss_result_table(out, "hosts", "Hosts", host_cols, nops - 1), true);
 }
 
 static bool fill_segments(struct ss_result *out, const struct ss_cluster *c, const struct ss_path *p, const struct ss_path_step *st)
@@ -179,7 +183,7 @@ static bool fill_segments(struct ss_result *out, const struct ss_cluster *c, con
 	if (least)
 		ss_result_note(out, SS_INFO,
 			       ss_arena_printf(out->arena, "the last %u of %zu segments of step %lld are listed", MOST_ROWS, n,
-					       (long long)st->step));
+					       (long long)ss_step_cell(c, st->step)));
 	for (size_t k = n - least; t && k-- > 0;) {
 		struct ss_path_segment s = ss_path_segment(c, p, st, k);
 		struct ss_str host = ss_arena_str(out->arena, host_name(c, &s)), op = ss_arena_str(out->arena, ss_path_op(p, &s));
@@ -194,7 +198,9 @@ static bool fill_segments(struct ss_result *out, const struct ss_cluster *c, con
 	return t;
 }
 
-static bool choose_step(const struct ss_request *q, const struct ss_path *p, const struct ss_path_step **st, struct ss_err *err)
+/* Of several rounds the last. */
+static bool choose_step(const struct ss_request *q, const struct ss_cluster *c, const struct ss_path *p,
+			const struct ss_path_step **st, struct ss_err *err)
 {
 	struct ss_str text = ss_request_param(q, &ss_tool_critical_path, "step");
 	int64_t num;
@@ -203,8 +209,8 @@ static bool choose_step(const struct ss_request *q, const struct ss_path *p, con
 		return true;
 	if (!ss_str_to_i64(text, &num))
 		return ss_fail(err, SS_EINVAL, "'" SS_FMT "' is not the number of a step", SS_ARG(text));
-	for (size_t i = 0; i < p->steps.n; i++)
-		if (p->steps.v[i].step == num) {
+	for (size_t i = p->steps.n; i-- > 0;)
+		if (ss_step_cell(c, p->steps.v[i].step) == num) {
 			*st = &p->steps.v[i];
 			return true;
 		}
@@ -219,14 +225,14 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	const struct ss_path_step *st;
 	if (!c || !ss_torch_add_critical_path(q, out, err) || !(p = ss_model_path(q->model, err)))
 		return false;
-	bool ok = choose_step(q, p, &st, err);
+	bool ok = choose_step(q, c, p, &st, err);
 	ok = ok && ((fill_sums(out, c, p) && fill_segments(out, c, p, st) && ss_cluster_notes(c, out)) || ss_fail_mem(err));
 	if (ok && !p->steps.n)
 		ss_result_note(out, SS_INFO, SS_STR("no device of the recordings has two steps in a row"));
 	return ok;
 }
 
-/* What the steps' critical paths consist of, all steps together. */
+/* The parts of the critical paths of all steps together. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	(void)err;
@@ -254,8 +260,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_critical_path = {
 	.name = "critical_path",
 	.title = "Critical path",
-	.summary = "What each step's length consists of over all hosts: operations, transfers, "
-		   "launches, input",
+	.summary = "The parts of each step's length over all hosts: operations, transfers, launches, input",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
 	.params = params,

@@ -13,14 +13,16 @@
 #include "tools/torch_tool.h"
 #include "tools/words.h"
 
+#include <math.h>
+
 enum { R_RANK, R_HOST, R_COMPUTATION, R_OVERLAP, R_COMMUNICATION, R_OTHER, R_COLS };
 
 static const struct ss_col rank_cols[R_COLS] = {
 	INT("rank", "Rank", NONE, NULL),
-	STR("host", "Host", "The recording's name"),
-	NUM("computation_us", "Computation", US, "Kernels that hide no communication, in a step; without devices operators"),
-	NUM("overlap_us", "Overlap", US, "Computation and communication"),
-	NUM("communication_us", "Communication", US, "Nothing hides it"),
+	STR("host", "Host", "Name of the recording"),
+	NUM("computation_us", "Computation", US, "Time in a step of kernels that hide no communication; on CPUs of operators"),
+	NUM("overlap_us", "Overlap", US, "Computation and communication run at the same time"),
+	NUM("communication_us", "Communication", US, "Communication that no computation hides"),
 	NUM("other_us", "Other", US, "The rest of the step"),
 };
 
@@ -28,10 +30,10 @@ enum { W_RANK, W_CALLS, W_TOTAL, W_TRANSFER, W_WAIT, W_COLS };
 
 static const struct ss_col wait_cols[W_COLS] = {
 	INT("rank", "Rank", NONE, NULL),
-	INT("calls", "Calls", COUNT, "Of collectives that all ranks of the group have recorded"),
-	NUM("total_us", "Total", US, NULL),
-	NUM("transfer_us", "Transfer", US, "The shortest duration of each on any rank"),
-	NUM("wait_us", "Waiting", US, "The rest. The rank that waits least is the one that the others wait for"),
+	INT("calls", "Calls", COUNT, "Collectives that all ranks of the group have recorded"),
+	NUM("total_us", "Total", US, "Duration of these collectives"),
+	NUM("transfer_us", "Transfer", US, "Sum over these collectives of the shortest duration on any rank"),
+	NUM("wait_us", "Waiting", US, "Total minus transfer. The others wait for the rank that waits least"),
 };
 
 /* A call, by what joins it with those of other ranks. */
@@ -46,6 +48,7 @@ struct rank {
 	struct ss_str host;
 	double computation_us, overlap_us, communication_us, other_us; /* of the mean step */
 	int64_t calls, total_ns, transfer_ns;
+	uint64_t ungrouped; /* calls of which nobody can tell the group */
 };
 
 struct job {
@@ -78,6 +81,10 @@ static bool add_calls(struct job *j, const struct ss_torch_rank *t)
 	bool ok = true;
 	for (size_t i = 0; ok && i < t->ncalls; i++) {
 		const struct ss_torch_rank_call *c = &t->calls[i];
+		if (c->key == SS_TORCH_NO_GROUP) {
+			j->ranks.v[j->ranks.n - 1].ungrouped++;
+			continue;
+		}
 		j->all_numbered &= c->sequence >= 0;
 		ok = ss_vec_push(&j->calls, ((struct call){ .key = c->key, .nth = c->nth, .sequence = c->sequence, .ns = c->dur_ns,
 							    .rank = (uint32_t)j->ranks.n - 1 }));
@@ -202,10 +209,24 @@ static void put_waits(struct ss_result *out, const struct job *j)
 		ss_table_row(t);
 		ss_set_i64(t, W_RANK, r->number);
 		ss_set_i64(t, W_CALLS, r->calls);
-		ss_set_f64(t, W_TOTAL, ss_us(r->total_ns));
-		ss_set_f64(t, W_TRANSFER, ss_us(r->transfer_ns));
-		ss_set_f64(t, W_WAIT, ss_us(r->total_ns - r->transfer_ns));
+		bool known = r->calls || !r->ungrouped;
+		ss_set_f64(t, W_TOTAL, known ? ss_us(r->total_ns) : NAN);
+		ss_set_f64(t, W_TRANSFER, known ? ss_us(r->transfer_ns) : NAN);
+		ss_set_f64(t, W_WAIT, known ? ss_us(r->total_ns - r->transfer_ns) : NAN);
 	}
+}
+
+static void note_ungrouped(struct ss_result *out, const struct job *j)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < j->ranks.n; i++)
+		n += j->ranks.v[i].ungrouped;
+	if (n)
+		ss_result_note(out, SS_WARNING,
+			       ss_arena_printf(out->arena,
+					       "%llu collectives of gloo are not compared: the job has several process groups, and "
+					       "the traces do not say which of them a collective is of",
+					       (unsigned long long)n));
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
@@ -219,6 +240,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 			qsort(j.ranks.v, j.ranks.n, sizeof(*j.ranks.v), by_number);
 		put_ranks(out, &j);
 		put_waits(out, &j);
+		note_ungrouped(out, &j);
 		if (ok && !j.ranks.n)
 			ss_result_note(out, SS_INFO, SS_STR("None of the recordings is a trace of PyTorch's profiler"));
 		ok = ok || ss_fail_mem(err);
@@ -235,6 +257,9 @@ static void say_waiting(struct ss_result *out, const struct ss_table *t)
 	size_t least = 0;
 	if (most.row == SS_NPOS || t->nrows < 2)
 		return;
+	for (size_t i = 0; i < t->nrows; i++)
+		if (isnan(ss_cell_f64(t, i, "wait_us")))
+			return;
 	for (size_t i = 1; i < t->nrows; i++)
 		if (ss_cell_f64(t, i, "wait_us") < ss_cell_f64(t, least, "wait_us"))
 			least = i;

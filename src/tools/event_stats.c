@@ -19,17 +19,17 @@
 enum { G_NAME, G_PLANE, G_COUNT, G_TOTAL, G_MEAN, G_MIN, G_P50, G_P90, G_P99, G_MAX, G_STDDEV };
 
 static const struct ss_col group_cols[] = {
-	STR("name", "Name", "Of the event, its line or its plane, as the parameter 'by' says"),
+	STR("name", "Name", "Name of the event, its line or its plane, as the parameter 'by' selects"),
 	STR("plane", "Plane", NULL),
 	INT("count", "Events", COUNT, NULL),
-	INT("total_ps", "Total", PS, "Sum of the durations; nested events count each for itself"),
+	INT("total_ps", "Total", PS, "Sum of the durations; nested events are counted again"),
 	NUM("mean_ps", "Mean", PS, NULL),
 	INT("min_ps", "Min", PS, NULL),
-	NUM("p50_ps", "Median", PS, "Percentiles are linear between neighbours"),
+	NUM("p50_ps", "Median", PS, "Percentiles are interpolated linearly"),
 	NUM("p90_ps", "90th percentile", PS, NULL),
 	NUM("p99_ps", "99th percentile", PS, NULL),
 	INT("max_ps", "Max", PS, NULL),
-	NUM("stddev_ps", "Standard deviation", PS, "Of the sample; 0 of one event"),
+	NUM("stddev_ps", "Standard deviation", PS, "Standard deviation of the sample; 0 for one event"),
 };
 
 enum { L_NAME, L_HOST, L_PLANE, L_LINE, L_BEGIN, L_DUR };
@@ -39,18 +39,21 @@ static const struct ss_col list_cols[] = {
 	STR("host", "Host", NULL),
 	STR("plane", "Plane", NULL),
 	STR("line", "Line", NULL),
-	INT("begin_ps", "Begin", PS, "Since the begin of the host's session"),
-	INT("dur_ps", "Duration", PS, "On the timeline; operations of TPUs have their device's, too: device_duration_ps"),
+	INT("begin_ps", "Begin", PS, "Time since the begin of the host's session"),
+	INT("dur_ps", "Duration", PS, "Duration on the timeline; TPU operations also have one by the device's clock: "
+	    "device_duration_ps"),
 };
 
 static const struct ss_param params[] = {
-	{ "by", "name|line|plane", "name", "what events are grouped by; names and lines of different planes are different" },
+	{ "by", "name|line|plane", "name", "key by which events are grouped; equal names and lines of different planes stay "
+	    "apart" },
 	{ "plane", "regex", NULL, "planes whose name matches" },
 	{ "name", "regex", NULL, "events whose name matches" },
 	{ "where", "condition", NULL, "a condition: duration_us > 5 AND NOT line CONTAINS \"xla\"" },
-	{ "from", "ms", NULL, "begin of a stretch of time, as in the timeline" },
-	{ "to", "ms", NULL, "end of the stretch" },
-	{ "window", "overlap|containment", "overlap", "events that reach into the stretch, or only those that lie in it" },
+	{ "from", "ms", NULL, "begin of a time range, as in the timeline" },
+	{ "to", "ms", NULL, "end of the time range" },
+	{ "window", "overlap|containment", "overlap", "overlap: all events that overlap the time range; containment: only "
+	    "events that lie within it" },
 };
 
 extern const struct ss_tool ss_tool_event_stats;
@@ -238,7 +241,7 @@ static bool time_param(const struct ss_request *q, const char *name, double *ps,
 		return false;
 	*ps = at_ps < 0 ? NAN : (double)at_ps;
 	return at_ps < 0 || q->model->nhosts < 2 ||
-	       ss_fail(err, SS_EINVAL, "a stretch of time is one of a host: name one of the %zu hosts", q->model->nhosts);
+	       ss_fail(err, SS_EINVAL, "a time range needs one host: name one of the %zu hosts", q->model->nhosts);
 }
 
 static bool read_params(const struct ss_request *q, struct stats *s, struct ss_err *err)
@@ -314,7 +317,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_event_stats = {
 	.name = "event_stats",
 	.title = "Events",
-	.summary = "Durations of events by name, line or plane, and the longest, by conditions and a stretch of time",
+	.summary = "Durations of the events that match conditions and a time range, by name, line or plane; and the longest events",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS,
 	.params = params,

@@ -25,29 +25,35 @@ enum {
 	COL_OVER
 };
 
-#define TIMES(what)                                                                                                  \
-	NUM("step_us", "Step (us)", US, "Length of the step's window" what),                                          \
-	NUM("compute_us", "Compute (us)", US, "Operations other than communication and copies"),                  \
-	NUM("exposed_wait_us", "Exposed Wait (us)", US, "Nothing computes, and a collective waits for a late participant"), \
-	NUM("exposed_transfer_us", "Exposed Transfer (us)", US, "Nothing computes, and a collective transfers data"),   \
-	NUM("copy_us", "Copies (us)", US, "Copies between host and device, infeed, outfeed; nothing of the above"),   \
-	NUM("idle_input_us", "Idle for Input (us)", US, "Nothing runs, and the host waits for input"),                \
-	NUM("idle_host_us", "Idle for Host (us)", US, "Nothing runs until the host has launched what comes next"),    \
-	NUM("idle_other_us", "Idle (us)", US, "Nothing runs, for no reason that is recorded"),                        \
-	NUM("overlapped_us", "Overlapped (us)", US, "Compute while a collective is under way: part of the compute")
+#define TIMES(what)                                                                                                          \
+	NUM("step_us", "Step (us)", US, "Length of the step's window" what),                                                 \
+	NUM("compute_us", "Compute (us)", US, "Operations other than communication and copies"),                             \
+	NUM("exposed_wait_us", "Exposed Wait (us)", US,                                                                      \
+	    "Time in which nothing computes and a collective waits for a late participant"),                                 \
+	NUM("exposed_transfer_us", "Exposed Transfer (us)", US,                                                              \
+	    "Time in which nothing computes and a collective transfers data"),                                               \
+	NUM("copy_us", "Copies (us)", US,                                                                                    \
+	    "Time of copies between host and device and of outfeed without any of the above"),                               \
+	NUM("idle_input_us", "Idle for Input (us)", US,                                                                      \
+	    "Time of infeed alone, or in which nothing runs and the host waits for input"),                                  \
+	NUM("idle_host_us", "Idle for Host (us)", US,                                                                        \
+	    "Time in which nothing runs until the host has launched the next operation"),                                    \
+	NUM("idle_other_us", "Idle (us)", US, "Time in which nothing runs and the recording shows no reason"),               \
+	NUM("overlapped_us", "Overlapped (us)", US, "Compute while a collective runs: part of the compute")
 
 static const struct ss_col cols[] = {
 	INT("step_num", "Step", NONE, NULL),
 	STR("host", "Host", NULL),
-	INT("device", "Device", NONE, "Its number on the host"),
+	INT("device", "Device", NONE, "Number of the device on the host"),
 	TIMES(": from the end of the step before on this device to its own end"),
+	SS_STEP_ROUND_COL,
 };
 
 enum { HOST_HOST, HOST_STEPS, HOST_STEP_US };
 
 static const struct ss_col host_cols[] = {
 	STR("host", "Host", NULL),
-	INT("steps", "Steps", COUNT, "Steps of all its devices: what the means are of"),
+	INT("steps", "Steps", COUNT, "Steps of all devices of the host, over which the means are taken"),
 	TIMES(", mean of the host's devices and steps"),
 };
 
@@ -59,7 +65,7 @@ static const struct ss_col op_cols[] = {
 	NUM("exposed_wait_us", "Exposed Wait (us)", US, "Sum over devices and steps"),
 	NUM("exposed_transfer_us", "Exposed Transfer (us)", US,
 	    "Sum over devices and steps, its start and done operations included"),
-	NUM("overlapped_us", "Overlapped (us)", US, "Sum over devices and steps of compute while it was under way"),
+	NUM("overlapped_us", "Overlapped (us)", US, "Sum over devices and steps of compute while it ran"),
 	NUM("hidden_frac", "Hidden", FRAC, "overlapped / (overlapped + exposed)"),
 };
 
@@ -93,7 +99,7 @@ static int by_step(const void *a, const void *b)
 
 static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)
 {
-	struct ss_table *t = ss_result_table(out, "device_steps", "Steps of Devices", cols, SS_COUNT(cols));
+	struct ss_table *t = ss_result_table(out, "device_steps", "Steps of Devices", cols, ss_step_columns(c, SS_COUNT(cols)));
 	struct placed *v = calloc(x->rows.n + 1, sizeof(*v));
 	bool ok = v;
 	if (ok)
@@ -108,7 +114,7 @@ static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const 
 		const struct ss_cluster_device *d = &c->devices.v[r->device];
 		double us[COL_OVER - COL_STEP_US + 1];
 		times_of(r, us);
-		ss_set_i64(t, COL_STEP, r->step);
+		ss_set_step(t, c, COL_STEP, SS_COUNT(cols) - 1, r->step);
 		ss_set_str(t, COL_HOST, c->hosts.v[d->host].name);
 		ss_set_i64(t, COL_DEVICE, d->ordinal);
 		set_times(t, COL_STEP_US, us);
@@ -214,12 +220,17 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 					  "there is none."));
 		return true;
 	}
-	ss_say(out,
-	       "Exposed communication takes %s of a mean step on '" SS_FMT
-	       "': %s waiting for late participants, %s transferring.",
-	       ss_share_words(SS_UNIT_US, max, ss_cell_f64(t, top, "step_us")).s, SS_ARG(ss_cell_str(t, top, "host")),
-	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top, "exposed_wait_us")).s,
-	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top, "exposed_transfer_us")).s);
+	double wait = ss_cell_f64(t, top, "exposed_wait_us");
+	struct ss_words share = ss_share_words(SS_UNIT_US, max, ss_cell_f64(t, top, "step_us"));
+	struct ss_str host = ss_cell_str(t, top, "host");
+	if (wait > 0)
+		ss_say(out,
+		       "Exposed communication takes %s of a mean step on '" SS_FMT
+		       "': %s waiting for late participants, %s transferring.",
+		       share.s, SS_ARG(host), ss_value_words(SS_UNIT_US, wait).s,
+		       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top, "exposed_transfer_us")).s);
+	else
+		ss_say(out, "Exposed communication takes %s of a mean step on '" SS_FMT "'.", share.s, SS_ARG(host));
 	if (transfer.row != SS_NPOS)
 		ss_say(out,
 		       "The operation with the most exposed transfer is '" SS_FMT
@@ -232,8 +243,8 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_exposed_communication = {
 	.name = "exposed_communication",
 	.title = "Exposed communication",
-	.summary = "Where each device's steps went: compute, waiting for late hosts, transfers, "
-		   "copies, idle and why",
+	.summary = "The parts of each device's steps: compute, waiting for late hosts, transfers, copies, and idle time with "
+	    "its cause",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
 	.facts = SS_FACTS_CLUSTER,

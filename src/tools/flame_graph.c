@@ -14,6 +14,7 @@
  * stack around them.
  */
 #include "base/bisect.h"
+#include "base/cxx_name.h"
 #include "base/safe.h"
 #include "base/vec.h"
 #include "model/attribution/host_kinds.h"
@@ -38,11 +39,11 @@
 enum { COL_PARENT, COL_NAME, COL_TIME_PS, COL_SELF_PS, COL_COUNT, COL_SHARE };
 
 static const struct ss_col cols[] = {
-	INT("parent", "Parent", NONE, "Row of the frame around it, -1: none"),
+	INT("parent", "Parent", NONE, "Row of the enclosing frame; -1: none"),
 	STR("name", "Frame", "The innermost frame of the stack"),
-	INT("time_ps", "Time", PS, "Of the stack, with all inside of it; of a plane the sum over its lines"),
-	INT("self_ps", "Self time", PS, "Without what is inside of it"),
-	INT("count", "Events", COUNT, "Events that are this stack"),
+	INT("time_ps", "Time", PS, "Time of the stack with nested events; of a plane the sum over its lines"),
+	INT("self_ps", "Self time", PS, "Time without nested events"),
+	INT("count", "Events", COUNT, "Number of events with this stack"),
 	NUM("share", "Share", FRAC, "Time / time of the plane"),
 };
 
@@ -52,11 +53,11 @@ enum by { BY_STACK, BY_SOURCE, BY_CATEGORY };
 
 static const struct ss_param params[] = {
 	{ "by", "stack|source|category", "stack",
-	  "What a device's operations stand below: program and name scope, lines of the program's text, or category" },
-	{ "from", "ms", NULL, "Begin of a stretch of time, as in the timeline: what lies inside of it counts" },
-	{ "to", "ms", NULL, "End of the stretch" },
-	{ "clocks", "recorded|aligned", "recorded", "The clock of from and to if there are several hosts, as in the timeline" },
-	{ "tracks", "number,...", NULL, "Tracks of the timeline, by number: of a thread itself, of a device all its work" },
+	  "grouping of a device's operations: program and name scope, lines of the source, or category" },
+	{ "from", "ms", NULL, "begin of a time range, as in the timeline: only time within it counts" },
+	{ "to", "ms", NULL, "end of the time range" },
+	{ "clocks", "recorded|aligned", "recorded", "clock of from and to with several hosts, as in the timeline" },
+	{ "tracks", "number,...", NULL, "tracks of the timeline, by number: a thread, or all work of a device" },
 };
 
 struct stacks {
@@ -96,7 +97,7 @@ static uint32_t push_source(struct ss_stack_tree *t, uint32_t at, const struct l
 	return at;
 }
 
-/* That of the compiler; of an operation without, what its name tells. */
+/* The category of the compiler; for an operation without one, that of its name. */
 static struct ss_str category_of(const struct line *w, uint32_t i)
 {
 	struct ss_str c = ss_stack_text(w->p, w->l, i, SS_STAT_HLO_CATEGORY);
@@ -194,7 +195,7 @@ static bool add_events(struct stacks *s, struct line *w, const uint32_t *order, 
 			continue;
 		}
 		uint32_t at = w->device ? stack_of_op(s, w, i)
-					: ss_stack_push(&s->tree, depth ? around : w->root, ss_event_label(w->p, ev->meta[i]));
+					: ss_stack_push(&s->tree, depth ? around : w->root, ss_event_kind_label(w->p, ev->meta[i]));
 		if (at == SS_NONE)
 			return false;
 		ss_stack_count(&s->tree, at, part_ps);
@@ -345,7 +346,7 @@ struct place {
 	int64_t time_ps;
 };
 
-/* What is inside of one together, the longest first. */
+/* The frames inside of one frame, the longest first. */
 static int by_parent(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
@@ -454,7 +455,7 @@ static bool read_params(const struct ss_request *q, struct stacks *s, struct ss_
 		return ss_fail(err, SS_EINVAL, "by must be stack, source or category, not '" SS_FMT "'", SS_ARG(by));
 	s->tracks = ss_request_param(q, &ss_tool_flame_graph, "tracks");
 	if (s->tracks.n > TRACKS_MOST)
-		return ss_fail(err, SS_EINVAL, "tracks names more than can be looked for: %zu bytes", s->tracks.n);
+		return ss_fail(err, SS_EINVAL, "the parameter 'tracks' is too long: %zu bytes", s->tracks.n);
 	if (!ss_request_time_ps(q, &ss_tool_flame_graph, "from", &s->from_ps, err) ||
 	    !ss_request_time_ps(q, &ss_tool_flame_graph, "to", &s->to_ps, err))
 		return false;
@@ -465,7 +466,7 @@ static bool read_params(const struct ss_request *q, struct stacks *s, struct ss_
 		return true;
 	if (s->m->visited)
 		return ss_fail(err, SS_EINVAL,
-			       "a stretch of time is one of a host: name the host (hosts are read one after the other here)");
+			       "a time range needs one host: name the host (here hosts are read one after the other)");
 	struct ss_model *of = ss_request_clocks(q, &ss_tool_flame_graph, err);
 	s->mt = of ? ss_model_trace(of, err) : NULL;
 	return s->mt;
@@ -484,8 +485,8 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	ok = ok && (put_rows(&s.tree, t) || ss_fail_mem(err));
 	if (ok && s.tree.cut)
 		ss_result_note(out, SS_WARNING,
-			       SS_STR("There are more than a million stacks: what is inside of further ones counts as the own "
-				      "time of the stack around them."));
+			       SS_STR("There are more than a million stacks: the time of further stacks counts as self time "
+			       "of the enclosing stack."));
 	ss_stack_tree_free(&s.tree);
 	return ok;
 }
@@ -497,7 +498,7 @@ static bool is_part(const struct ss_request *q)
 	       ss_request_param(q, &ss_tool_flame_graph, "tracks").n;
 }
 
-/* Of each of the first planes the frame with most time of its own. */
+/* For each of the first planes, the frame with most self time. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_table *t = ss_result_at(out, 0);
@@ -509,7 +510,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 			ss_say(out, "On " SS_FMT ", %s are spent in '" SS_FMT "' itself: no other stack takes more.",
 			       SS_ARG(ss_cell_str(t, root, "name")),
 			       ss_share_words(SS_UNIT_PS, ss_cell_f64(t, best, "self_ps"), ss_cell_f64(t, root, "time_ps")).s,
-			       SS_ARG(ss_cell_str(t, best, "name")));
+			       SS_ARG(ss_cxx_short_name(ss_cell_str(t, best, "name"), out->arena)));
 			said++;
 		}
 		if (i < t->nrows && (begins || ss_cell_i64(t, i, "self_ps") > ss_cell_i64(t, best, "self_ps")))
@@ -517,7 +518,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		root = begins ? i : root;
 	}
 	if (!said)
-		ss_result_say(out, is_part(q) ? SS_STR("No event of what was chosen takes time.")
+		ss_result_say(out, is_part(q) ? SS_STR("No event of the selection takes time.")
 					      : SS_STR("No event of the profile takes time."));
 	return true;
 }

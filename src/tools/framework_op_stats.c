@@ -41,13 +41,13 @@ enum {
 };
 
 static const struct ss_col all_cols[COL_COUNT] = {
-	NUM("rank", "Rank", COUNT, "By self time, device ops first"),
+	NUM("rank", "Rank", COUNT, "Rank by self time, device ops first"),
 	STR("host_or_device", "Host/device", NULL),
 	STR("type", "Operation type",
 	    "Type of the framework op; Unknown where the instruction carries none"),
 	STR("operation", "Operation name", NULL),
 	NUM("occurrences", "Occurrences", COUNT,
-	    "Executions. An op that was compiled to several instructions: the maximum over them"),
+	    "Number of executions; of an op that was compiled to several instructions the maximum over them"),
 	NUM("total_time", "Total time (us)", US,
 	    "Includes nested operations; by the device's clock (device_duration_ps) where it was recorded"),
 	NUM("avg_time", "Avg. time (us)", US, "Total time / occurrences"),
@@ -71,11 +71,11 @@ static const struct ss_col all_cols[COL_COUNT] = {
 	    "FLOPs / bytes accessed"),
 	NUM("gpu_tensorcore_utilization", "GPU TensorCore utilization", FRAC,
 	    "Time of the op's kernels that use tensor cores / time of all its kernels"),
-	STR("bound_by", "Bound by", "The hardware limit that the op comes closest to"),
-	STR("eager", "Execution mode", "Eager, or part of a compiled function"),
+	STR("bound_by", "Bound by", "The hardware limit that is closest to the op's rate"),
+	STR("eager", "Execution mode", "Whether the op ran eagerly or in a compiled function"),
 };
 
-/* What is the same for all rows of a table. */
+/* The values that are the same for all rows of a table. */
 struct ctx {
 	const struct ss_op_db *db; /* what was computed */
 	struct ss_table *t;

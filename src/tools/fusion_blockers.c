@@ -26,7 +26,7 @@ enum { R_REASON, R_PAIRS, R_BYTES };
 static const struct ss_col reason_cols[] = {
 	STR("reason", "Reason", "Empty: the program does not show it"),
 	INT("pairs", "Pairs", COUNT, NULL),
-	INT("value_bytes", "Size of values", BYTES, "Of one execution of each pair"),
+	INT("value_bytes", "Size of values", BYTES, "Sum over the pairs, of one execution of each"),
 };
 
 enum {
@@ -40,13 +40,13 @@ static const struct ss_col pair_cols[] = {
 	STR("consumer", "Consumer", NULL),
 	STR("consumer_opcode", "Its opcode", NULL),
 	STR("reason", "Reason", "Empty: the program does not show it"),
-	INT("values", "Values", COUNT, "That the consumer takes: the producer's result, or elements of it"),
-	INT("value_bytes", "Size of values", BYTES, "Of all of them, in one execution"),
+	INT("values", "Values", COUNT, "Values that the consumer takes: the producer's result, or elements of it"),
+	INT("value_bytes", "Size of values", BYTES, "Bytes of all these values, in one execution"),
 	NUM("producer_ps", "Producer's self time", PS,
-	    "Of all executions on the program's host, by the device's clock where recorded; empty: not known"),
+	    "Self time of all executions on the program's host, by the device's clock where recorded; empty: not known"),
 	NUM("consumer_ps", "Consumer's self time", PS, "Likewise"),
-	NUM("occurrences", "Executions", COUNT, "Of the consumer on the program's host; empty: not known"),
-	INT("users", "Users", COUNT, "Operations that take of the producer's result; one more where the computation returns it"),
+	NUM("occurrences", "Executions", COUNT, "Executions of the consumer on the program's host; empty: not known"),
+	INT("users", "Users", COUNT, "Operations that use the producer's result; plus one if the computation returns it"),
 	STR("detail", "Detail", "Layouts of a copy, target of a custom call"),
 	STR("module", "Program", NULL),
 };
@@ -221,7 +221,7 @@ static size_t same_consumer(const struct ss_hlo_taken *v, size_t n)
 	return k;
 }
 
-/* What is taken of one producer. */
+/* The data of one producer. */
 static bool add_producer(struct search *s, const struct ss_hlo_taken *v, size_t n)
 {
 	uint32_t users = 0;
@@ -309,12 +309,13 @@ static void put_reasons(const struct search *s, struct ss_table *t)
 static void say_left_out(const struct search *s, struct ss_table *t)
 {
 	ss_table_prop_num(t, "pairs", "Pairs", SS_UNIT_COUNT, (double)s->n, "%.0f");
-	ss_table_prop_num(t, "async_halves", "Starts and ends of one operation, left out", SS_UNIT_COUNT, (double)s->halves,
-			  "%.0f");
-	ss_table_prop_num(t, "given_operands", "Operands that nothing computes, left out", SS_UNIT_COUNT, (double)s->given, "%.0f");
+	ss_table_prop_num(t, "async_halves", "Omitted pairs of the start and the end of one operation", SS_UNIT_COUNT,
+			  (double)s->halves, "%.0f");
+	ss_table_prop_num(t, "given_operands", "Omitted pairs whose operand nothing computes", SS_UNIT_COUNT,
+			  (double)s->given, "%.0f");
 	if (s->n > MOST_PAIRS)
 		ss_result_note(s->out, SS_INFO,
-			       ss_arena_printf(s->out->arena, "the table pairs has the first %u of %zu", MOST_PAIRS, s->n));
+			       ss_arena_printf(s->out->arena, "the table pairs lists the first %u of %zu", MOST_PAIRS, s->n));
 	if (s->halves)
 		ss_result_note(s->out, SS_INFO,
 			       ss_arena_printf(s->out->arena,
@@ -396,7 +397,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_fusion_blockers = {
 	.name = "fusion_blockers",
 	.title = "Fusion blockers",
-	.summary = "Pairs of operations of a compiled program that are not fused, and what of the reason the program shows",
+	.summary = "Pairs of operations of a compiled program that are not fused, with the reason where the program shows it",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS | SS_TOOL_OF_PROGRAM,
 	.params = params,

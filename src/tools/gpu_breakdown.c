@@ -15,24 +15,24 @@ static const struct ss_col device_cols[D_COLS] = {
 	INT("device", "Device", NONE, NULL),
 	NUM("span_us", "Span", US, "From the first begin to the last end on the device"),
 	NUM("idle_us", "Idle", US, "Nothing runs"),
-	NUM("compute_us", "Compute", US, "A kernel runs that is not a collective"),
-	NUM("non_compute_us", "Busy without compute", US, "Something runs, but no such kernel"),
-	NUM("communication_us", "Communication", US, "A collective runs"),
-	NUM("memory_us", "Memory", US, "A copy or a fill runs"),
-	NUM("overlap_us", "Hidden communication", US, "A collective and another kernel run"),
-	NUM("exposed_communication_us", "Exposed communication", US, "A collective runs and no other kernel"),
-	NUM("overlap_frac", "Hidden share", FRAC, "Of the communication"),
+	NUM("compute_us", "Compute", US, "Time in which a kernel runs that is not a collective"),
+	NUM("non_compute_us", "Busy without compute", US, "Time in which the device is busy, but runs no such kernel"),
+	NUM("communication_us", "Communication", US, "Time in which a collective runs"),
+	NUM("memory_us", "Memory", US, "Time in which a copy or a fill runs"),
+	NUM("overlap_us", "Hidden communication", US, "Time in which a collective and another kernel run"),
+	NUM("exposed_communication_us", "Exposed communication", US, "Time in which a collective runs and no other kernel"),
+	NUM("overlap_frac", "Hidden share", FRAC, "Share of the communication"),
 };
 
 enum { M_DEVICE, M_UTILIZATION, M_EFFICIENCY, M_OCCUPANCY, M_TENSOR, M_COLS };
 
 static const struct ss_col metric_cols[M_COLS] = {
 	INT("device", "Device", NONE, NULL),
-	NUM("utilization_frac", "GPU utilization", FRAC, "A kernel runs, of the time of the steps"),
+	NUM("utilization_frac", "GPU utilization", FRAC, "Share of the steps' time in which a kernel runs"),
 	NUM("sm_efficiency_frac", "SM efficiency", FRAC,
 	    "Blocks per multiprocessor of the running kernels, at most 1, over that time"),
-	NUM("est_occupancy_pct", "Estimated occupancy", PERCENT, "Of the kernels, weighted by their time"),
-	NUM("tensor_core_frac", "Tensor cores", FRAC, "Time of kernels that use tensor cores, of the time of all kernels"),
+	NUM("est_occupancy_pct", "Estimated occupancy", PERCENT, "Mean over the kernels, weighted by their time"),
+	NUM("tensor_core_frac", "Tensor cores", FRAC, "Time of kernels that use tensor cores / time of all kernels"),
 };
 
 enum { I_DEVICE, I_STREAM, I_HOST, I_KERNEL, I_OTHER, I_COLS };
@@ -40,9 +40,9 @@ enum { I_DEVICE, I_STREAM, I_HOST, I_KERNEL, I_OTHER, I_COLS };
 static const struct ss_col idle_cols[I_COLS] = {
 	INT("device", "Device", NONE, NULL),
 	INT("stream", "Stream", NONE, NULL),
-	NUM("host_wait_us", "Waits for the host", US, "The next launch came after the stream was free"),
-	NUM("kernel_wait_us", "Between kernels", US, "Gaps under 30 us: what launching costs"),
-	NUM("other_us", "Other waits", US, "For another stream, an event, a copy"),
+	NUM("host_wait_us", "Waits for the host", US, "The next launch came after the stream had become free"),
+	NUM("kernel_wait_us", "Between kernels", US, "Gaps under 30 us: the cost of launching"),
+	NUM("other_us", "Other waits", US, "The stream waits for another stream, an event or a copy"),
 };
 
 static void put_times(struct ss_table *t, const struct ss_torch_device *d)
@@ -124,7 +124,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		return true;
 	size_t row = idle.row == SS_NPOS ? 0 : idle.row;
 	double span_us = ss_cell_f64(t, row, "span_us");
-	ss_say(out, "Nothing runs on GPU %lld for %s, from its first event to its last%s.",
+	ss_say(out, "GPU %lld is idle for %s between its first event and its last%s.",
 	       (long long)ss_cell_i64(t, row, "device"),
 	       ss_share_words(SS_UNIT_US, ss_cell_f64(t, row, "idle_us"), span_us).s,
 	       t->nrows > 1 ? "; it is the GPU with the most idle time" : "");
@@ -140,8 +140,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_gpu_breakdown = {
 	.name = "gpu_breakdown",
 	.title = "GPU breakdown",
-	.summary = "PyTorch: compute, communication, memory and idle time of GPUs, occupancy, what "
-		   "streams wait for",
+	.summary = "PyTorch: compute, communication, memory and idle time of GPUs, occupancy, and why streams wait",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,

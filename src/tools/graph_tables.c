@@ -24,15 +24,15 @@ enum {
 
 static const struct ss_col node_cols[] = {
 	INT("id", "ID", NONE, NULL),
-	INT("box", "Box", NONE, "Row of the enclosing box; -1: none"),
+	ID("box", "Box", "Row of the enclosing box; -1: none"),
 	STR("name", "Instruction", NULL),
 	STR("title", "Title", "Name, or the number of a parameter"),
 	STR("opcode", "Opcode", "Empty if equal to the name"),
 	STR("outline", "Outline", "rect; ellipse: a loop; diamond: the selected node"),
 	STR("subcomputations", "Subcomputations",
 	    "Elementwise operations on two values, one per line: count if more than one, tab, text"),
-	STR("origin", "Origin", "For a parameter of a called computation: the instruction that computes it"),
-	STR("attributes", "Attributes", "A line each"),
+	STR("origin", "Origin", "For a parameter of a called computation: the instruction that computes its value"),
+	STR("attributes", "Attributes", "One per line"),
 	STR("shape", "Shape", "Shape of the result, truncated to 64 characters"),
 	STR("inlined", "Operands shown inline",
 	    "Constants and tuple elements, one per line: operand number if there are several, tab, text"),
@@ -59,12 +59,12 @@ static const struct ss_col box_cols[] = {
 	INT("first", "First node", NONE, "Nodes before it, in the order of drawing"),
 	STR("name", "Instruction", "Instruction that calls the computation"),
 	STR("computation", "Computation", NULL),
-	STR("kind", "Kind", "Of a fusion: loop, input, output, custom"),
-	FLAG("fusion", "Fusion", "The computation is the inside of a fusion"),
+	STR("kind", "Kind", "Kind of the fusion: loop, input, output, custom"),
+	FLAG("fusion", "Fusion", "The computation is the body of a fusion"),
 	FLAG("root", "Root", "The selected node"),
-	STR("attributes", "Attributes", "A line each"),
+	STR("attributes", "Attributes", "One per line"),
 	STR("backend_config", "Backend config", "Only if metadata is requested"),
-	STR("class", "Class", "As of nodes"),
+	STR("class", "Class", "As in the table of nodes"),
 };
 
 enum { E_FROM, E_TO, E_OPERAND, E_KIND, E_SMALL, E_TIP, E_BOX };
@@ -72,11 +72,11 @@ enum { E_FROM, E_TO, E_OPERAND, E_KIND, E_SMALL, E_TIP, E_BOX };
 static const struct ss_col edge_cols[] = {
 	INT("from", "From", NONE, "Node"),
 	INT("to", "To", NONE, "Node"),
-	INT("operand", "Operand", NONE, "Index among parallel edges; -1: the only one"),
+	ID("operand", "Operand", "Index among parallel edges; -1: the only one"),
 	STR("kind", "Kind", "data; control: must run before; call: result of a computation"),
 	FLAG("small", "Small", "Fewer than 4096 elements"),
-	STR("tip", "Tip", "What it connects"),
-	INT("box", "Box", NONE, "Node that produces it; -1: none"),
+	STR("tip", "Tip", "Names of the two nodes"),
+	ID("box", "Box", "Node that produces it; -1: none"),
 };
 
 bool ss_graph_take(struct ss_graph_view *v, struct ss_str *out, struct ss_err *err)

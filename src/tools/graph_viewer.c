@@ -25,7 +25,7 @@ enum { F_NAME, F_OPCODE, F_COMPUTATION, F_OP_NAME, F_SHAPE };
 static const struct ss_col found_cols[] = {
 	STR("name", "Instruction", NULL),
 	STR("opcode", "Opcode", NULL),
-	STR("computation", "Computation", "It stands in"),
+	STR("computation", "Computation", "Computation that holds the instruction"),
 	STR("op_name", "Framework op", NULL),
 	STR("shape", "Shape", "Shape of the result, truncated to 64 characters"),
 };
@@ -33,7 +33,8 @@ static const struct ss_col found_cols[] = {
 static const struct ss_param params[] = {
 	SS_MODULE_PARAMS,
 	{ "type", "graph|names|adj_nodes|custom_call|short_txt|long_txt|pb|pbtxt", "graph", "what to show" },
-	{ "node_name", "name", NULL, "instruction or computation; without it the operation with the most time, else the root" },
+	{ "node_name", "name", NULL,
+	  "instruction or computation; without it the operation with the most time, else the one that makes the largest result" },
 	{ "graph_width", "number", "3", "maximum distance from the node, in edges" },
 	{ "find", "text", NULL, "part of an instruction's name, opcode or framework op, for type=names" },
 	{ "show_metadata", "true|false", "false", "include backend configs, and source lines in texts" },

@@ -31,16 +31,16 @@ static const struct ss_col instr_cols[] = {
 	STR("instruction", "Instruction", NULL),
 	STR("opcode", "Opcode", NULL),
 	STR("category", "Category", NULL),
-	NUM("distance", "Distance", COUNT, "Edges to the instruction asked for"),
-	STR("relation", "Relation", "To the step before, on a path"),
+	NUM("distance", "Distance", COUNT, "Number of edges to the requested instruction"),
+	STR("relation", "Relation", "Relation to the previous instruction of the path"),
 	NUM("self_time_ps", "Self time", PS,
-	    "Of all executions on the program's host, by the device's clock where it was recorded; empty: not known"),
-	NUM("occurrences", "Executions", COUNT, "On the program's host; empty: not known"),
-	STR("shape", "Shape", "Of the result"),
+	    "Self time of all executions on the program's host, by the device's clock where it was recorded; empty: not known"),
+	NUM("occurrences", "Executions", COUNT, "Executions on the program's host; empty: not known"),
+	STR("shape", "Shape", "Shape of the result"),
 	INT("result_bytes", "Result", BYTES, "Without padding"),
 	INT("operands", "Operands", COUNT, NULL),
 	INT("users", "Users", COUNT, "Instructions that use the result"),
-	STR("computation", "Computation", "It stands in"),
+	STR("computation", "Computation", "Computation that holds the instruction"),
 	STR("op_name", "Framework op", NULL),
 	STR("source", "Source", "File and line"),
 	STR("expression", "Expression", "The instruction in the compiler's notation, its first 300 bytes"),
@@ -52,20 +52,21 @@ enum { O_OPCODE, O_COUNT, O_BYTES, O_SELF };
 static const struct ss_col opcode_cols[] = {
 	STR("opcode", "Opcode", NULL),
 	INT("instructions", "Instructions", COUNT, NULL),
-	INT("result_bytes", "Results", BYTES, "Of one execution of each"),
-	NUM("self_time_ps", "Self time", PS, "As of the instructions; empty: not known"),
+	INT("result_bytes", "Results", BYTES, "Size of the results of one execution of each"),
+	NUM("self_time_ps", "Self time", PS, "Self time of all executions, as in the table of instructions; empty: not known"),
 };
 
 static const struct ss_param params[] = {
 	SS_MODULE_PARAMS,
 	{ "name", "regex", NULL, "instructions whose name matches" },
-	{ "opcode", "regex", NULL, "whose opcode matches: ^all-" },
-	{ "category", "regex", NULL, "whose category matches" },
-	{ "shape", "regex", NULL, "whose result's shape matches: ^bf16" },
-	{ "op_name", "regex", NULL, "whose framework op matches" },
-	{ "instruction", "instruction", NULL, "only what is near this one" },
-	{ "radius", "edges", "2", "at most so far from it" },
-	{ "direction", "both|operands|users", "both", "of the instruction: what is walked to" },
+	{ "opcode", "regex", NULL, "instructions whose opcode matches: ^all-" },
+	{ "category", "regex", NULL, "instructions whose category matches" },
+	{ "shape", "regex", NULL, "instructions whose result's shape matches: ^bf16" },
+	{ "op_name", "regex", NULL, "instructions whose framework op matches" },
+	{ "instruction", "instruction", NULL, "only instructions near this instruction" },
+	{ "radius", "edges", "2", "maximum distance from it, in edges" },
+	{ "direction", "both|operands|users", "both", "neighbours of the instruction that are followed" },
+	{ "follow_calls", "true|false", "false", "also follow it into called computations: bodies of fusions, loops and branches" },
 	{ "path_to", "instruction", NULL, "the shortest path from 'instruction' to this one, through calls" },
 };
 
@@ -200,11 +201,11 @@ static bool find_path(struct query *s, uint32_t from, uint32_t to)
 	return true;
 }
 
-static bool find_near(struct query *s, uint32_t centre, uint32_t radius, unsigned direction)
+static bool find_near(struct query *s, uint32_t centre, uint32_t radius, unsigned direction, bool calls)
 {
 	struct ss_hlo_walk w = ss_hlo_walk_of(&s->ties);
 	struct ss_hlo_near near;
-	if (!ss_hlo_near_of(&near, &w, centre, radius, direction, s->q->arena))
+	if (!ss_hlo_near_of(&near, &w, centre, radius, direction, calls, s->q->arena))
 		return false;
 	for (uint32_t k = 0; k < near.n; k++)
 		if (!consider(s, near.order[k], near.distance[near.order[k]], NULL))
@@ -224,7 +225,7 @@ static bool find(struct query *s, struct ss_err *err)
 {
 	uint32_t from, to;
 	uint64_t radius;
-	struct ss_str direction = param(s, "direction");
+	struct ss_str direction = param(s, "direction"), calls = param(s, "follow_calls");
 	unsigned way = ss_str_is(direction, "operands") ? SS_HLO_UP : ss_str_is(direction, "users") ? SS_HLO_DOWN : 0;
 	if (!named(s, "instruction", &from, err) || !named(s, "path_to", &to, err))
 		return false;
@@ -234,10 +235,12 @@ static bool find(struct query *s, struct ss_err *err)
 		return ss_fail(err, SS_EINVAL, "radius must be a number of edges, not '" SS_FMT "'", SS_ARG(param(s, "radius")));
 	if (!way && !ss_str_is(direction, "both"))
 		return ss_fail(err, SS_EINVAL, "direction must be both, operands or users, not '" SS_FMT "'", SS_ARG(direction));
+	if (!ss_str_is(calls, "true") && !ss_str_is(calls, "false"))
+		return ss_fail(err, SS_EINVAL, "follow_calls must be true or false, not '" SS_FMT "'", SS_ARG(calls));
 	s->path = to != SS_NONE;
 	s->near = from != SS_NONE && !s->path;
 	bool ok = s->path   ? find_path(s, from, to)
-		  : s->near ? find_near(s, from, (uint32_t)radius, way ? way : SS_HLO_UP | SS_HLO_DOWN)
+		  : s->near ? find_near(s, from, (uint32_t)radius, way ? way : SS_HLO_UP | SS_HLO_DOWN, ss_str_is(calls, "true"))
 			    : find_all(s);
 	return (ok && !s->no_memory) || ss_fail_mem(err);
 }
@@ -424,12 +427,13 @@ static void say_matches(const struct ss_request *q, struct ss_result *out, doubl
 {
 	struct ss_str from = ss_request_param(q, &ss_tool_hlo_query, "instruction"),
 		      radius = ss_request_param(q, &ss_tool_hlo_query, "radius");
+	bool calls = ss_str_is(ss_request_param(q, &ss_tool_hlo_query, "follow_calls"), "true");
 	struct ss_words count = ss_count_words(n, "instruction");
 	if (n <= 0)
 		ss_say(out, "No instruction of '" SS_FMT "' matches.", SS_ARG(module));
 	else if (from.n)
-		ss_say(out, "%s of '" SS_FMT "' %s within a radius of " SS_FMT " around '" SS_FMT "'.", count.s, SS_ARG(module),
-		       n > 1 ? "lie" : "lies", SS_ARG(radius), SS_ARG(from));
+		ss_say(out, "%s of '" SS_FMT "' %s within a radius of " SS_FMT " around '" SS_FMT "'%s.", count.s, SS_ARG(module),
+		       n > 1 ? "lie" : "lies", SS_ARG(radius), SS_ARG(from), calls ? ", through calls" : "");
 	else if (n < all)
 		ss_say(out, "%s of the %.0f of '" SS_FMT "' %s.", count.s, all, SS_ARG(module), n > 1 ? "match" : "matches");
 	else

@@ -230,7 +230,8 @@ const struct ss_tool ss_tool_hlo_stats = {
 	.title = "HLO op stats",
 	.summary = "Each HLO operation of the device: time, FLOP rate, bandwidth, limit, source",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ONE_TABLE,
+	.flags = SS_TOOL_ONE_TABLE | SS_TOOL_SUMS_HOSTS | SS_TOOL_VISITS,
+	.facts = SS_FACTS_ENV | SS_FACTS_OPS,
 	.run = run,
 	.conclude = conclude,
 };

@@ -21,13 +21,15 @@ enum { D_HOST, D_DEVICE, D_WINDOW, D_BUSY, D_WAIT, D_UNKNOWN, D_FRAC, D_BETWEEN,
 
 static const struct ss_col device_cols[] = {
 	STR("host", "Host", NULL),
-	STR("device", "Device", "Empty: the operations that threads of a host without devices run"),
-	INT("window_ps", "Time", PS, "From the begin of the first step to the end of the last; all of the recording without steps"),
-	INT("busy_ps", "Busy", PS, "It computes, communicates or copies"),
-	INT("host_wait_ps", "Waits for the host", PS, "It does not, and the host does something that was recorded"),
-	INT("unknown_ps", "Not recorded", PS, "It does not, and nothing was recorded"),
+	STR("device", "Device", "Name of the device; empty: operations that threads of a host without devices run"),
+	INT("window_ps", "Time", PS, "Time from the begin of the first step to the end of the last; without steps the whole "
+	    "recording"),
+	INT("busy_ps", "Busy", PS, "Time in which the device computes, communicates or copies"),
+	INT("host_wait_ps", "Waits for the host", PS, "Time in which the device is not busy and the recording shows what the "
+	    "host does"),
+	INT("unknown_ps", "Not recorded", PS, "Time in which the device is not busy and nothing was recorded"),
 	NUM("host_wait_frac", "Share", FRAC, "Waits for the host / time"),
-	INT("between_ps", "Of it between steps", PS, "Waits for the host outside of steps"),
+	INT("between_ps", "Between steps", PS, "Time outside of steps in which the device waits for the host"),
 	STR("cause", "Largest cause", NULL),
 	INT("cause_ps", "Its time", PS, NULL),
 };
@@ -39,8 +41,8 @@ static const struct ss_col cause_cols[] = {
 	STR("device", "Device", NULL),
 	STR("cause", "Cause", "What the host does while the device waits"),
 	INT("host_wait_ps", "Waits for the host", PS, NULL),
-	NUM("host_wait_frac", "Share", FRAC, "Of the device's time"),
-	INT("between_ps", "Of it between steps", PS, NULL),
+	NUM("host_wait_frac", "Share", FRAC, "Share of the device's time"),
+	INT("between_ps", "Between steps", PS, NULL),
 };
 
 enum { S_STEP, S_HOST, S_DEVICE, S_TIME, S_BUSY, S_WAIT, S_UNKNOWN, S_FRAC, S_CAUSE, S_CAUSE_TIME };
@@ -64,11 +66,11 @@ static const struct ss_col evidence_cols[] = {
 	STR("host", "Host", NULL),
 	STR("device", "Device", NULL),
 	STR("cause", "Cause", NULL),
-	STR("name", "Where", "Function with its file and line, call or stage of the input; the infeed that a TPU waits in"),
-	STR("detail", "Inside of it", NULL),
+	STR("name", "Where", "Function with its file and line, call, stage of the input, or infeed in which a TPU waits"),
+	STR("detail", "Inside", NULL),
 	STR("caller", "Called by", NULL),
 	INT("host_wait_ps", "Waits for the host", PS, NULL),
-	NUM("host_wait_frac", "Share", FRAC, "Of the device's time"),
+	NUM("host_wait_frac", "Share", FRAC, "Share of the device's time"),
 	INT("begin_ps", "Longest: begin", PS, "Since the begin of the host's session"),
 	INT("dur_ps", "Longest: duration", PS, NULL),
 };
@@ -245,7 +247,7 @@ static void put_evidence(struct ss_table *t, const struct ss_time_host *h, const
 	}
 }
 
-/* What the tables cannot tell, and why. */
+/* Notes on what the tables cannot show, and why. */
 static void put_notes(struct ss_result *out, const struct ss_time_host *h)
 {
 	struct ss_str text = SS_STR("");
@@ -255,8 +257,8 @@ static void put_notes(struct ss_result *out, const struct ss_time_host *h)
 				       "wait for is not known. Record the host as well", SS_ARG(h->name));
 	else if (h->nunits && h->silent_thread)
 		text = ss_arena_printf(out->arena,
-				       "The thread that starts programs on host '" SS_FMT "' recorded marks of steps and calls "
-				       "alone. Record Python or annotations to see what it does between them", SS_ARG(h->name));
+				       "The thread that starts programs on host '" SS_FMT "' recorded only marks of steps and "
+				       "calls. Record Python or annotations to see what it does between them", SS_ARG(h->name));
 	if (text.n)
 		ss_result_note(out, SS_INFO, text);
 	if (!h->units_left_out)
@@ -359,9 +361,13 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	}
 	bool much = wait >= SS_LEAST_SHARE * window, dark = unknown >= SS_LEAST_SHARE * window;
 	out->conclusion.mood = much ? SS_MOOD_WARN : dark ? SS_MOOD_PLAIN : SS_MOOD_GOOD;
-	say_wait(out, t, wait, window);
+	bool silent = ss_cell_str(t, 0, "device").n && !(wait > 0);
+	if (!silent)
+		say_wait(out, t, wait, window);
+	else if (!dark)
+		ss_result_say(out, SS_STR("No device was recorded to wait for its host."));
 	if (dark)
-		ss_say(out, "Nothing was recorded for another %s, so its cause is unknown.",
+		ss_say(out, "Nothing runs for %s, and the recording shows no cause.",
 		       ss_share_words(SS_UNIT_PS, unknown, window).s);
 	return true;
 }

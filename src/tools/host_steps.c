@@ -20,17 +20,17 @@ enum { H_HOST, H_STATE, H_FIRST, H_LAST, H_FILES, H_RUN };
 static const struct ss_col host_cols[] = {
 	STR("host", "Host", NULL),
 	STR("state", "State", "ok; cut: the recording ends early; missing: there is none; unreadable"),
-	INT("first_step", "First Step", NONE, "-1: none"),
-	INT("last_step", "Last Step", NONE, "-1: none"),
+	ID("first_step", "First Step", "-1: none"),
+	ID("last_step", "Last Step", "-1: none"),
 	INT("files", "Files", COUNT, NULL),
-	STR("run", "Run", "The run that its file is in"),
+	STR("run", "Run", "The run that holds the recording"),
 };
 
 static const struct ss_param params[] = {
 	{ "figure",
 	  "step_us|compute_us|exposed_wait_us|exposed_transfer_us|copy_us|idle_input_us|idle_host_us|idle_other_us|overlapped_us|"
 	  "lost_us",
-	  "step_us", "the figure of the matrix: of the host's devices the largest" },
+	  "step_us", "figure of the matrix: the largest value of the host's devices" },
 };
 
 extern const struct ss_tool ss_tool_host_steps;
@@ -91,7 +91,7 @@ static bool fill_matrix(const struct ss_request *q, struct ss_result *out, size_
 	const struct ss_straggler *s = c && figure == LOST ? ss_model_straggler(q->model, err) : NULL;
 	if (!c || (figure == LOST && !s))
 		return false;
-	struct ss_col *cols = SS_NEW_N(q->arena, struct ss_col, 3);
+	struct ss_col *cols = SS_NEW_N(q->arena, struct ss_col, 4);
 	size_t room = s ? s->steps.n * s->hosts.n : x->rows.n, n;
 	struct cell *v = calloc(room + 1, sizeof(*v));
 	struct ss_table *t = NULL;
@@ -99,14 +99,15 @@ static bool fill_matrix(const struct ss_request *q, struct ss_result *out, size_
 	if (ok) {
 		cols[0] = (struct ss_col)INT("step_num", "Step", NONE, NULL);
 		cols[1] = (struct ss_col)STR("host", "Host", NULL);
-		cols[2] = (struct ss_col)NUM(figures[figure], labels[figure], US, "Of the host's devices the largest");
-		t = ss_result_table(out, "matrix", "Steps by Host", cols, 3);
+		cols[2] = (struct ss_col)NUM(figures[figure], labels[figure], US, "Largest value of the host's devices");
+		cols[3] = (struct ss_col)SS_STEP_ROUND_COL;
+		t = ss_result_table(out, "matrix", "Steps by Host", cols, ss_step_columns(c, 4));
 		cells_of(c, x, s, figure, v, &n);
 		ss_table_reserve(t, n);
 	}
 	for (size_t i = 0; ok && i < n; i++) {
 		ss_table_row(t);
-		ss_set_i64(t, 0, v[i].step);
+		ss_set_step(t, c, 0, 3, v[i].step);
 		ss_set_str(t, 1, c->hosts.v[v[i].host].name);
 		ss_set_f64(t, 2, v[i].value);
 	}
@@ -122,8 +123,8 @@ static bool fill_hosts(struct ss_result *out, const struct ss_cluster *c)
 		const struct ss_cluster_host *h = &c->hosts.v[i];
 		ss_set_str(t, H_HOST, h->name);
 		ss_set_str(t, H_STATE, ss_str_from(ss_host_state_name(h->state)));
-		ss_set_i64(t, H_FIRST, ss_step_cell(h->first_step));
-		ss_set_i64(t, H_LAST, ss_step_cell(h->last_step));
+		ss_set_i64(t, H_FIRST, ss_step_cell(c, h->first_step));
+		ss_set_i64(t, H_LAST, ss_step_cell(c, h->last_step));
 		ss_set_i64(t, H_FILES, h->nfiles);
 		ss_set_str(t, H_RUN, h->run);
 	}
@@ -149,7 +150,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok;
 }
 
-/* Who is there, and which recordings are cut or missing. */
+/* The hosts, and the recordings that are cut or missing. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	(void)err;
@@ -180,7 +181,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_host_steps = {
 	.name = "host_steps",
 	.title = "Hosts and steps",
-	.summary = "A figure of each step by host, and which hosts have recordings",
+	.summary = "A figure of each step by host, and the hosts that have recordings",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
 	.params = params,

@@ -31,7 +31,7 @@ static struct served_item item_of_batch(const struct ss_inference *inf, const st
 	};
 }
 
-/* What is read of one host. */
+/* The data of one host. */
 struct of_host {
 	struct ss_inference inf;
 	struct ss_batching batching;

@@ -51,7 +51,7 @@ struct served_models {
 	uint64_t ncut, nunnamed; /* intervals and requests that were left out */
 };
 
-/* Of no request at all one model, "ALL". Freed by the caller, on failure too. */
+/* Without any request there is one model, "ALL". The caller frees it, after a failure too. */
 bool ss_served_models_read(struct served_models *m, const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 void ss_served_models_free(struct served_models *m);
 

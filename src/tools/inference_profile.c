@@ -21,13 +21,13 @@ static const struct ss_col model_cols[] = {
 #define COL_REQUEST_ID STR("request_id", "Request ID", "ID of the event group")
 #define COL_LATENCY NUM("latency_ms", "Latency", MS, "From the first to the last event")
 #define COL_PHASES										\
-	NUM("host_preprocessing", "Host preprocess", MS, "Until the first call to the device"),	\
-	NUM("host_runtime", "Host runtime", MS, "From the call until the program is enqueued"),	\
+	NUM("host_preprocessing", "Host preprocess", MS, "Time until the first call to the device"),	\
+	NUM("host_runtime", "Host runtime", MS, "Time from the call until the program is enqueued"),	\
 	NUM("data_transfer_h2d", "Data transfer H2D", MS, NULL),				\
 	NUM("data_transfer_d2h", "Data transfer D2H", MS, NULL),				\
 	NUM("device_compute", "Device compute", MS, NULL),					\
-	NUM("host_postprocess", "Host postprocess", MS, "After the last result arrives from the device"),	\
-	NUM("idle time", "Idle time", MS, "Between the phases; no event explains it"),	\
+	NUM("host_postprocess", "Host postprocess", MS, "Time after the last result has arrived from the device"),	\
+	NUM("idle time", "Idle time", MS, "Time between the phases that no event explains"),	\
 	STR("trace_viewer_url", "Trace Viewer URL", NULL)
 
 static const struct ss_col request_cols[] = { COL_PERCENTILE, COL_REQUEST_ID, COL_LATENCY, COL_PHASES };
@@ -37,7 +37,7 @@ static const struct ss_col batched_cols[] = {
 	COL_REQUEST_ID,
 	COL_LATENCY,
 	NUM("batching_request_size", "Request size", COUNT, "Tasks in the request"),
-	NUM("host_batch_formation", "Host batch formation", MS, "Until the first batch of the request began"),
+	NUM("host_batch_formation", "Host batch formation", MS, "Time until the first batch of the request begins"),
 	STR("throughput", "Throughput", "Requests per second"),
 	COL_PHASES,
 };
@@ -51,7 +51,7 @@ static const struct ss_col batch_cols[] = {
 	NUM("padding_amount", "Padding amount", COUNT, "Padding tasks"),
 	NUM("batch_size_after_padding", "Batch size after padding", COUNT, NULL),
 	NUM("batching_efficiency", "Batching efficiency", FRAC, "Share of the batch that is not padding"),
-	NUM("batching_delay_us", "Batching delay", MS, "Since the batch's first request began"),
+	NUM("batching_delay_us", "Batching delay", MS, "Time since the begin of the batch's first request"),
 	STR("throughput", "Throughput", "Batches per second"),
 	NUM("device_compute", "Device compute", MS, NULL),
 	STR("program_id", "Program ID(s)", "Compiled programs that ran for the batch"),
@@ -537,7 +537,7 @@ static void warn(struct inference_answer *j, uint64_t n, const char *what)
 static bool add_notes(struct inference_answer *j, size_t nrequests)
 {
 	if (j->models.nunnamed)
-		warn(j, j->models.nunnamed, "requests without a model name are left out, because other requests have one");
+		warn(j, j->models.nunnamed, "requests without a model name are left out because other requests have one");
 	if (j->models.ncut)
 		warn(j, j->models.ncut, "intervals of batches shared by many requests are left out");
 	if (!nrequests && !j->models.nunnamed)
@@ -592,7 +592,7 @@ static bool present(const struct ss_host *first)
 const struct ss_tool ss_tool_inference_profile = {
 	.name = "inference_profile",
 	.title = "Inference profile",
-	.summary = "Latency of requests to a served model by percentile, and the batches they ran in",
+	.summary = "Latency of requests to a served model by percentile, and the batches in which they ran",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_UNLISTED | SS_TOOL_VISITS | SS_TOOL_OF_PARTS,
 	.params = params,

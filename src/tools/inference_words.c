@@ -30,7 +30,7 @@ static size_t nearest(const struct ss_table *t, double at)
 	return best;
 }
 
-/* What the slow request spent more time on than the median one: the part that grew most. */
+/* The part in which the slow request exceeds the median request most. */
 static void say_cause(struct ss_result *out, const struct ss_table *t, size_t median, size_t slow)
 {
 	size_t part = SS_NPOS;
@@ -44,7 +44,7 @@ static void say_cause(struct ss_result *out, const struct ss_table *t, size_t me
 		part = c;
 	}
 	if (part == SS_NPOS) {
-		ss_result_say(out, SS_STR("The profile does not show what the difference was spent on."));
+		ss_result_say(out, SS_STR("The profile does not show the cause of the difference."));
 		return;
 	}
 	ss_say(out, "Most of the difference is '%s': %s more.", t->cols[part].label, ss_value_words(SS_UNIT_MS, most).s);

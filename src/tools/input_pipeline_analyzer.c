@@ -6,6 +6,7 @@
  * went, input ops on the host, what to try, and problems. The classification and its thresholds are
  * in input_report.c, the host's side in model/steps/host_input.c.
  */
+#include "base/percent.h"
 #include "tools/findings.h"
 #include "tools/input_report.h"
 #include "tools/words.h"
@@ -172,9 +173,11 @@ static void conclude_stored(struct ss_result *out)
 /* The share of the time in steps that goes to waiting for data, where that is no finding. */
 static void say_little_input(struct ss_result *out, const struct ss_verdict *v)
 {
-	if (v->window_ps)
-		ss_say(out, "%s for an input pipeline during %.1f%% of the time.", v->steps ? "Steps wait" : "The program waits",
-		       100 * (double)v->class_ps[SS_TIME_INPUT] / (double)v->window_ps);
+	if (v->class_ps[SS_TIME_INPUT] && v->window_ps)
+		ss_say(out, "%s for an input pipeline during %s of the time.", v->steps ? "Steps wait" : "The program waits",
+		       ss_percent_of((double)v->class_ps[SS_TIME_INPUT] / (double)v->window_ps).s);
+	else if (v->window_ps)
+		ss_say(out, "No waiting for an input pipeline was recorded.");
 	else
 		ss_say(out, "No time was recorded in which the program could wait for data.");
 }
@@ -206,7 +209,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_input_pipeline_analyzer = {
 	.name = "input_pipeline_analyzer",
 	.title = "Input pipeline analyzer",
-	.summary = "How long steps wait for input, and which input work on the host takes that time",
+	.summary = "How long steps wait for input, and which input operations on the host take that time",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_VISITS | SS_TOOL_OF_PARTS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_INFERRED_STEPS,

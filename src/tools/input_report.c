@@ -6,6 +6,7 @@
  */
 #include "tools/input_report.h"
 
+#include "base/cxx_name.h"
 #include "model/ops/ops.h"
 #include "model/steps/inferred.h"
 #include "model/torch/torch.h"
@@ -81,9 +82,8 @@ static void judge_parts(struct ss_input_report *r, struct ss_arena *a)
 		r->input = (struct ss_statement){
 			"both",
 			ss_arena_printf(a,
-					"%.1f%% of the step time is neither computing, communicating "
-					"nor launching: reading data, perhaps, or Python code. Look "
-					"at the threads of the host in the timeline.",
+					"%.1f%% of the step time is not computing, communicating or launching. It may be "
+					"reading of data or Python code: look at the threads of the host in the timeline.",
 					other),
 		};
 		r->other.level = "no";
@@ -93,8 +93,7 @@ static void judge_parts(struct ss_input_report *r, struct ss_arena *a)
 	if (strcmp(r->other.level, "no") != 0)
 		r->other.text = ss_arena_printf(
 			a,
-			"%.1f %% of the step time is none of the known kinds of work, "
-			"which may be the overhead of Python code on the host.",
+			"%.1f %% of the step time belongs to no known kind of work. It may be overhead of Python code on the host.",
 			other);
 	r->collectives.level = other_level(collectives);
 	if (strcmp(r->collectives.level, "no") != 0)
@@ -113,7 +112,7 @@ static void judge_parts(struct ss_input_report *r, struct ss_arena *a)
 				: "");
 }
 
-/* What the sentences about a TPU are made of. */
+/* The values in the sentences about a TPU. */
 struct tpu_shares {
 	double input, output, idle, compute, sync, scv0, whole_ms;
 };
@@ -162,10 +161,9 @@ static void judge_tpu(struct ss_input_report *r, struct ss_arena *a)
 		r->other = (struct ss_statement){
 			"yes",
 			ss_arena_printf(a,
-					"%.1f %% of the step time the TensorCores are idle for "
-					"other reasons than input: overhead "
-					"of the host. Run several steps per call, so that the host "
-					"is asked less often.",
+					"The TensorCores are idle for %.1f %% of the step time for reasons other than input: "
+					"this is overhead of the host. Run several steps per call, so that the host starts "
+					"programs less often.",
 					s.idle),
 		};
 	if (s.compute + s.sync - s.input >= SOME_COLLECTIVES)
@@ -184,13 +182,11 @@ static struct ss_str next_step(const struct ss_input_report *r)
 {
 	bool bound = strcmp(r->input.level, "host") == 0 || strcmp(r->input.level, "both") == 0;
 	if (!bound)
-		return SS_STR("The rest of this page may be skipped, as input is not the limit.");
+		return SS_STR("You may skip the rest of this page, because input is not the limit.");
 	if (r->host.uses_tf_data)
 		return SS_STR("See the breakdown of input work on the host below for the op to improve.");
-	return SS_STR("No input pipeline was seen on the host, so the breakdown below is "
-		      "empty. An input pipeline made with "
-		      "<a href=\"https://www.tensorflow.org/guide/data\" "
-		      "target=\"_blank\">tf.data</a> is recorded in profiles.");
+	return SS_STR("No input pipeline was recorded on the host, so the breakdown below is empty. Profiles record input "
+	    "pipelines that use <a href=\"https://www.tensorflow.org/guide/data\" target=\"_blank\">tf.data</a>.");
 }
 
 static bool read_tpu_rows(struct ss_input_report *r, struct ss_arena *a)
@@ -335,11 +331,13 @@ static struct ss_str inferred_text(const struct ss_request *q, const struct ss_i
 		[SS_INFERRED_FROM_OPS] = { "operation", "the host: " },
 		[SS_INFERRED_FROM_OUTERMOST] = { "event", "host thread: " },
 	};
+	/* Of a kernel the name may be thousands of letters of C++. */
+	struct ss_str name = f->how == SS_INFERRED_FROM_KERNELS ? ss_cxx_short_name(f->name, a) : f->name;
 	return ss_arena_printf(a,
 			       "No step marker was found. The %zu steps shown were inferred from what repeats: from each %s "
 			       "'" SS_FMT "' on %s" SS_FMT " to the next (confidence %.0f%%). To be sure, mark the steps "
 			       "of your program (%s).",
-			       nsteps, words[f->how].what, SS_ARG(f->name), words[f->how].where, SS_ARG(f->place),
+			       nsteps, words[f->how].what, SS_ARG(name), words[f->how].where, SS_ARG(f->place),
 			       100 * f->confidence_frac, marker(q));
 }
 

@@ -1,6 +1,6 @@
 /*
- * input_report.h - is the program waiting for its input? What overview_page and
- * input_pipeline_analyzer both say of steps.
+ * input_report.h - does the program wait for its input? The statements on steps that overview_page and
+ * input_pipeline_analyzer share.
  */
 #ifndef SS_TOOLS_INPUT_REPORT_H
 #define SS_TOOLS_INPUT_REPORT_H
@@ -11,8 +11,8 @@
 #include "tools/tool.h"
 
 /*
- * Where XProf's clients are told that a limit is: a class ("host", "both", "device", "unknown"; "high", "moderate", "no",
- * "yes") and a sentence. Made for them alone (as_xprof): everybody else is told the findings (findings.h).
+ * The limit as XProf's clients get it: a class ("host", "both", "device", "unknown"; "high", "moderate", "no", "yes") and a
+ * sentence. Only their answers have it (as_xprof); all others have the findings (findings.h).
  */
 struct ss_statement {
 	const char *level;
@@ -23,17 +23,17 @@ struct ss_input_report {
 	const struct ss_env *env;
 	const struct ss_ops *ops;
 	const struct ss_steps *steps;
-	struct ss_tpu_row *tpu;	   /* one a step; NULL unless steps are by category */
-	struct ss_part_row *parts; /* one a step; NULL where they are */
+	struct ss_tpu_row *tpu;	   /* one for each step; NULL unless steps are by category */
+	struct ss_part_row *parts; /* one for each step; NULL if steps are by category */
 	struct ss_host_input host;
 	struct ss_statement input, output, collectives, launch, other;
 	struct ss_str next_step;
-	bool as_xprof; /* else the five before, and what to read next, are not there */
+	bool as_xprof; /* else the five statements and next_step are empty */
 	/* Means over steps, ms: cores that had work, and the busier of both kinds. */
 	double tc_active_ms, sc_active_ms, active_step_ms;
 	double sc_step_ms, sc_idle_ms, sc_compute_ms;
-	bool kineto; /* torch.profiler wrote what is asked: words are PyTorch's */
-	bool sparse_in_steps; /* SparseCores ran something, and so are in every step */
+	bool kineto; /* torch.profiler wrote the profile: sentences use the terms of PyTorch */
+	bool sparse_in_steps; /* SparseCores ran something, so every step has them */
 };
 
 /*
@@ -47,8 +47,8 @@ bool ss_input_report_make(struct ss_input_report *r, const struct ss_request *q,
 /* Append the table "steps". */
 bool ss_input_steps_table(const struct ss_input_report *r, struct ss_result *out);
 /*
- * Append the table "diagnostics": what the steps tell, and with `profile` also what the profiles
- * themselves said.
+ * Append the table "diagnostics": problems that the steps show, and with `profile` also the errors and
+ * warnings in the profiles.
  */
 bool ss_input_diagnostics(const struct ss_input_report *r, const struct ss_request *q, struct ss_result *out, bool profile);
 

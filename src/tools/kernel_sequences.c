@@ -16,12 +16,12 @@
 enum { C_OPERATOR, C_LENGTH, C_KERNELS, C_OCCURRENCES, C_DEVICE, C_CPU, C_COLS };
 
 static const struct ss_col cols[C_COLS] = {
-	STR("operator", "Operator", "No other operator is around it"),
+	STR("operator", "Operator", "Operator that no other operator encloses"),
 	INT("length", "Length", COUNT, "Kernels of the sequence"),
-	STR("kernels", "Kernels", "Their names in the order of launches"),
+	STR("kernels", "Kernels", "Names of the kernels in the order of their launches"),
 	INT("occurrences", "Occurrences", COUNT, NULL),
-	NUM("device_us", "Device", US, "Of the kernels, all occurrences together"),
-	NUM("cpu_us", "CPU", US, "Of the operators"),
+	NUM("device_us", "Device", US, "Time of the kernels on the device, summed over all occurrences"),
+	NUM("cpu_us", "CPU", US, "Time of the operators on the CPU"),
 };
 
 struct launched {
@@ -41,7 +41,7 @@ static int by_launch(const void *a, const void *b)
 	return x->event < y->event ? -1 : 1;
 }
 
-/* Of each operator the outermost around it. */
+/* For each operator, the outermost operator around it. */
 static uint32_t *find_tops(const struct ss_torch *t)
 {
 	uint32_t *top = malloc((t->ops.n + 1) * sizeof(*top));
@@ -178,7 +178,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_kernel_sequences = {
 	.name = "kernel_sequences",
 	.title = "Kernel sequences",
-	.summary = "PyTorch: sequences of kernels that operators launch again and again",
+	.summary = "PyTorch: sequences of kernels that operators launch repeatedly",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,

@@ -27,7 +27,7 @@ enum {
 
 /* The last is ours, which XProf's clients do not get. */
 static const struct ss_col cols[COLS] = {
-	INT("rank", "Rank", NONE, "By total duration"),
+	INT("rank", "Rank", NONE, "Rank by total duration"),
 	STR("kernel_name", "Kernel Name", NULL),
 	INT("registers_per_thread", "Registers per thread", COUNT, NULL),
 	INT("shmem_bytes", "Shared Mem bytes", BYTES, "Per block, static and dynamic together"),
@@ -40,7 +40,7 @@ static const struct ss_col cols[COLS] = {
 	STR("op_name", "Op Name", "Framework operation that launched it"),
 	INT("occurrences", "Occurrences", COUNT, NULL),
 	NUM("total_duration_us", "Total Duration (μs)", US, NULL),
-	NUM("avg_duration_us", "Avg Duration (μs)", US, "In whole nanoseconds"),
+	NUM("avg_duration_us", "Avg Duration (μs)", US, "Total duration / occurrences, rounded to whole nanoseconds"),
 	NUM("min_duration_us", "Min Duration (μs)", US, NULL),
 	NUM("max_duration_us", "Max Duration (μs)", US, NULL),
 	{ "kernel_short", "Kernel", SS_TYPE_STR, SS_UNIT_NONE, "Short form of the name; two kernels may share one",
@@ -208,8 +208,8 @@ static void say_tensor_cores(struct ss_result *out, const struct ss_table *t,
 		return;
 	if (ss_cell_bool(t, top->row, "is_op_tensor_core_eligible") &&
 	    !operation_uses_them(t, ss_cell_str(t, top->row, "op_name")))
-		ss_result_say(out, SS_STR("That operation could use matrix units (Tensor Cores, Matrix Cores); none of its "
-					  "kernels is known to use them."));
+		ss_result_say(out, SS_STR("This operation could use matrix units (Tensor Cores, Matrix Cores), but none of "
+		    "its kernels is known to use them."));
 	ss_say(out, "Kernels that are known to use matrix units (Tensor Cores, Matrix Cores) take %s.",
 	       ss_share_words(SS_UNIT_US, using_us, top->sum).s);
 }

@@ -344,8 +344,8 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	       ss_value_words(SS_UNIT_PERCENT, ss_cell_f64(t, row, "mxu_utilization")).s);
 	if (odd) {
 		out->conclusion.mood = SS_MOOD_WARN;
-		ss_result_say(out, SS_STR("Its counters give the matrix units more than 100 "
-					  "%: they were not read at one moment."));
+		ss_result_say(out, SS_STR("Its counters give the matrix units more than 100 %, because they were not read at "
+		    "the same moment."));
 	}
 	return true;
 }

@@ -13,14 +13,14 @@
 enum { S_KIND, S_LAUNCHES, S_EVENTS, S_CPU, S_DEVICE, S_DELAY, S_DELAY_MAX, S_SHORT, S_COLS };
 
 static const struct ss_col summary_cols[S_COLS] = {
-	STR("kind", "Kind", "What the first thing is that the call started; graph: a CUDA graph"),
+	STR("kind", "Kind", "Kind of the first operation that the call started; graph: a CUDA graph"),
 	INT("launches", "Launches", COUNT, NULL),
-	INT("device_events", "Started", COUNT, "Kernels, copies and fills that they started"),
+	INT("device_events", "Started", COUNT, "Kernels, copies and fills that the calls started"),
 	NUM("cpu_total_us", "Time of the calls", US, NULL),
 	NUM("device_total_us", "Time on devices", US, NULL),
-	NUM("delay_avg_us", "Mean delay", US, "From the end of the call until the device begins"),
+	NUM("delay_avg_us", "Mean delay", US, "Mean time from the end of the call until the device begins"),
 	NUM("delay_max_us", "Longest delay", US, NULL),
-	INT("short", "Short", COUNT, "Calls that take longer than what they started"),
+	INT("short", "Short", COUNT, "Calls that take longer than the work that they started"),
 };
 
 enum { Q_DEVICE, Q_STREAM, Q_LAUNCHES, Q_LENGTH, Q_COLS };
@@ -29,7 +29,7 @@ static const struct ss_col queue_cols[Q_COLS] = {
 	INT("device", "Device", NONE, NULL),
 	INT("stream", "Stream", NONE, NULL),
 	INT("launches", "Started by calls", COUNT, "Kernels, copies and fills"),
-	INT("max_length", "Longest queue", COUNT, "Asked for and not begun, at one moment"),
+	INT("max_length", "Longest queue", COUNT, "Largest number of operations that were launched but had not begun"),
 };
 
 enum { GRAPH, KERNEL, MEMCPY, MEMSET, KINDS };
@@ -198,7 +198,7 @@ const struct ss_tool ss_tool_launches = {
 	.name = "launches",
 	.title = "Launches",
 	.summary =
-		"PyTorch: what launching costs, delays until the device begins, queues of streams",
+		"PyTorch: cost of launches, delays until the device begins, queues of streams",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,

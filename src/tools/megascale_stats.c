@@ -19,7 +19,7 @@ enum {
 
 static const struct ss_col cols[] = {
 	STR("rendezvous_name", "Rendezvous Name", "The transfer's name, shared by its operations"),
-	STR("recv_op_name", "Recv Op Name", "The recv-done that waits for the data"),
+	STR("recv_op_name", "Recv Op Name", "Name of the recv-done that waits for the data"),
 	STR("send_op_name", "Send Op Name", NULL),
 	STR("transfer_type", "Transfer Type", "Collective operation that the transfer belongs to"),
 	NUM("slack_time", "Slack Time (ms)", MS,
@@ -30,7 +30,7 @@ static const struct ss_col cols[] = {
 	NUM("send_done_stall", "SendDone Stall (ms)", MS, "Mean duration of send-done"),
 	NUM("recv_stall", "Recv Stall (ms)", MS, "Mean duration of recv"),
 	NUM("recv_done_stall", "RecvDone Stall (ms)", MS, "Mean duration of recv-done"),
-	NUM("stall_duration", "Stall Duration (ms)", MS, "All operations of the transfer together"),
+	NUM("stall_duration", "Stall Duration (ms)", MS, "Sum over all operations of the transfer"),
 	NUM("total_stall", "Aggregated Total Stall (ms)", MS, "stall duration * occurrences"),
 	INT("occurrences", "Occurrences", COUNT, "Transfers recorded from begin to end"),
 	INT("net_tx_bytes", "Data Transmitted Size", BYTES, "Bytes that one participant sends in one transfer"),
@@ -201,8 +201,8 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	       ss_cell_f64(t, top.row, "occurrences"),
 	       ss_value_words(SS_UNIT_BYTES, ss_cell_f64(t, top.row, "net_tx_bytes")).s);
 	if ((!(slack > 0) || need >= NO_SLACK))
-		ss_result_say(out, SS_STR("The compiler left no other work between its begin "
-					  "and its end: begin the transfer earlier."));
+		ss_result_say(out, SS_STR("The compiler placed no other work between its begin and its end: begin the "
+		    "transfer earlier."));
 	else ss_say(out,
 	       "Other work hides it for %s: a network of %.3g Gbit/s is enough to "
 	       "finish it in that time.",

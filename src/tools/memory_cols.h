@@ -12,10 +12,10 @@ enum {
 	A_FREE, A_FRAGMENTATION, A_CAPACITY, A_RESERVED_PEAK, A_PAIRED, A_UNRELEASED, A_UNALLOCATED, A_COLS,
 };
 
-/* Of allocators other than PyTorch's nothing is known of the columns behind. */
+/* The columns after these are known only for PyTorch's allocators. */
 #define NALLOCATOR_COLS A_RESERVED_PEAK
 
-/* What both a point of the timeline and a row of the breakdown show. */
+/* The columns of both a point of the timeline and a row of the breakdown. */
 enum {
 	E_ID, E_TIME, E_OFFSET, E_ACTIVITY, E_STACK, E_HEAP, E_FREE, E_FRAGMENTATION, E_LIFETIME_PEAK, E_REQUESTED, E_BYTES,
 	E_ADDRESS, E_OP, E_STEP, E_REGION, E_TYPE, E_SHAPE, E_COUNT, E_MADE_UP, E_COLS,

@@ -14,7 +14,7 @@ static const struct ss_col cols[C_COLS] = {
 	INT("calls", "Calls", COUNT, NULL),
 	INT("bytes", "Bytes", BYTES, NULL),
 	NUM("total_us", "Time", US, NULL),
-	NUM("bandwidth_gb_per_s", "Bandwidth", GB_PER_S, "Bytes / time; 0 where the trace tells no bytes"),
+	NUM("bandwidth_gb_per_s", "Bandwidth", GB_PER_S, "Bytes / time; 0 if the trace does not record bytes"),
 };
 
 struct row {

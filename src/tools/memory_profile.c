@@ -266,7 +266,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		return true;
 	struct ss_str memory = ss_cell_str(t, top.row, "memory_id");
 	size_t most = holder(held, memory);
-	ss_say(out, "'" SS_FMT "' has the highest peak: %s in use%s, %s into the profile.", SS_ARG(memory),
+	ss_say(out, "Memory '" SS_FMT "' has the highest peak: %s in use%s, %s into the profile.", SS_ARG(memory),
 	       ss_value_words(SS_UNIT_BYTES, top.value).s,
 	       counts_from_begin(q, memory, err) ? " of what was allocated in the recording" : "",
 	       ss_value_words(SS_UNIT_PS, ss_cell_f64(t, top.row, "peak_time_ps")).s);

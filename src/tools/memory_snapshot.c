@@ -15,9 +15,9 @@
 extern const struct ss_tool ss_tool_memory_snapshot;
 
 static const struct ss_param params[] = {
-	{ "device", "number", NULL, "this device alone" },
+	{ "device", "number", NULL, "only this device" },
 	{ "view", "allocator|tensor", "allocator",
-	  "memory is in use until the allocator may give it away again, or until the program let it go" },
+	  "end of use: when the allocator may reuse the memory, or when the program released it" },
 };
 
 static bool replay(const struct ss_request *q, struct ss_snap_answer *a, struct ss_snap_device *devices, struct ss_err *err)
@@ -69,7 +69,8 @@ static bool add_notes(const struct ss_snap_answer *a)
 			a->out, SS_WARNING,
 			ss_arena_printf(a->arena, "%llu records are malformed and left out", (unsigned long long)s->malformed));
 	if (s->cut)
-		ss_result_note(a->out, SS_WARNING, SS_STR("the file is truncated or damaged; what comes before that is shown"));
+		ss_result_note(a->out, SS_WARNING, SS_STR("the file is truncated or damaged; the content before the damage is "
+		    "shown"));
 	if (s->stopped.n)
 		ss_result_note(a->out, SS_WARNING, s->stopped);
 	return true;
@@ -131,7 +132,7 @@ static void say_oom(const struct ss_request *q, struct ss_result *out)
 					   SS_ARG(ss_cell_str(t, last, "verdict"))));
 }
 
-/* Of the largest row of the device: of a frame, or of what has no stack. */
+/* The largest row of the device: of a frame, or of allocations without a stack. */
 static struct ss_str say_largest(const struct ss_request *q, const struct ss_table *frames, int64_t device, double max,
 				 double before)
 {
@@ -167,7 +168,7 @@ static void say_peak(const struct ss_request *q, struct ss_result *out, const st
 					    ss_cell_f64(t, row, "start_bytes"));
 	ss_result_say(out, jax ? ss_arena_printf(q->arena, "%s are in use on " SS_FMT "." SS_FMT, bytes(peak, max),
 						 SS_ARG(ss_cell_str(t, row, "device_name")), SS_ARG(largest))
-			       : ss_arena_printf(q->arena, "At most %s were in use at a time." SS_FMT, bytes(peak, max),
+			       : ss_arena_printf(q->arena, "Peak use was %s." SS_FMT, bytes(peak, max),
 						 SS_ARG(largest)));
 }
 
@@ -179,8 +180,8 @@ static void say_held(const struct ss_request *q, struct ss_result *out, const st
 		return;
 	ss_result_say(out,
 		      ss_arena_printf(q->arena,
-				      "At the end PyTorch holds %s of the device and does not use %s (%.0f%%) of it; the largest "
-				      "free block has %s.",
+				      "At the end PyTorch holds %s of the device's memory and does not use %s (%.0f%%) of it; "
+				      "the largest free block has %s.",
 				      bytes(a, held), bytes(b, unused), 100 * unused / held,
 				      bytes(c, ss_cell_f64(t, row, "largest_inactive_block_bytes"))));
 }
@@ -212,8 +213,8 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_memory_snapshot = {
 	.name = "memory_snapshot",
 	.title = "Memory snapshot",
-	.summary = "Who had memory at the peak, what grew, fragmentation, why memory ran out: PyTorch's snapshots, JAX's "
-		   "memory profiles",
+	.summary = "Owners of memory at the peak, growth, fragmentation and the cause of out-of-memory errors: PyTorch's "
+	    "snapshots, JAX's memory profiles",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.params = params,

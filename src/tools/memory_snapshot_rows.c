@@ -46,31 +46,32 @@ enum {
 
 static const struct ss_col summary_cols[] = {
 	INT("device", "Device", NONE, NULL),
-	STR("device_name", "Name", "As JAX calls it; empty: PyTorch's device of that number"),
-	INT("reserved_bytes", "Reserved", BYTES, "Segments that the allocator holds, at the end"),
+	STR("device_name", "Name", "JAX's name of the device; empty: PyTorch's device of that number"),
+	INT("reserved_bytes", "Reserved", BYTES, "Segments that the allocator holds at the end"),
 	INT("allocated_bytes", "Allocated", BYTES, "Blocks in use, at the end"),
-	INT("awaiting_free_bytes", "Awaiting free", BYTES, "Blocks that were let go while a stream may still use them"),
-	INT("requested_bytes", "Requested", BYTES, "Of the blocks in use, what was asked for"),
+	INT("awaiting_free_bytes", "Awaiting free", BYTES, "Blocks that were released while a stream may still use them"),
+	INT("requested_bytes", "Requested", BYTES, "Bytes that the program requested for the blocks in use"),
 	INT("rounding_bytes", "Rounding", BYTES, "allocated_bytes - requested_bytes"),
-	INT("inactive_bytes", "Inactive", BYTES, "Held and not used: reserved - allocated - awaiting free"),
-	INT("largest_inactive_block_bytes", "Largest free block", BYTES, "The most that one allocation gets without new memory"),
+	INT("inactive_bytes", "Inactive", BYTES, "Held but not used: reserved - allocated - awaiting free"),
+	INT("largest_inactive_block_bytes", "Largest free block", BYTES, "Largest allocation that needs no new memory from "
+	    "the device"),
 	NUM("frag_frac", "Fragmentation", FRAC, "1 - largest free block / inactive; 0 where nothing is inactive"),
-	INT("largest_free_segment_bytes", "Largest free segment", BYTES, "Of segments without a block in use"),
+	INT("largest_free_segment_bytes", "Largest free segment", BYTES, "Largest segment without a block in use"),
 	INT("empty_cache_bytes", "empty_cache() frees", BYTES, "Segments without a block in use"),
 	INT("segments", "Segments", COUNT, NULL),
 	INT("blocks", "Blocks", COUNT, NULL),
-	INT("start_bytes", "In use at the start", BYTES, "Of the events: allocated before the first one that is recorded"),
-	INT("peak_bytes", "Peak", BYTES, "The most in use at a time, from the first event to the last"),
-	NUM("peak_time_us", "Time of the peak", US, "Since the first event; empty: before it"),
+	INT("start_bytes", "In use at the start", BYTES, "Allocated before the first recorded event"),
+	INT("peak_bytes", "Peak", BYTES, "Most memory in use at one moment between the first event and the last"),
+	NUM("peak_time_us", "Time of the peak", US, "Time since the first event; empty: before it"),
 	INT("peak_of_history_bytes", "Peak of the events", BYTES, "peak_bytes - start_bytes"),
 	INT("end_bytes", "In use at the end", BYTES, NULL),
 	INT("blocks_at_peak", "Blocks at the peak", COUNT, NULL),
 	INT("live_at_end", "Blocks at the end", COUNT, "In use"),
-	INT("events", "Events", COUNT, "Of memory; a ring: older ones are forgotten"),
+	INT("events", "Events", COUNT, "Events of memory; they are kept in a ring, which drops older ones"),
 	INT("allocations", "Allocations", COUNT, NULL),
 	INT("frees", "Frees", COUNT, "Completed ones"),
-	INT("allocated_sum_bytes", "Allocated in all", BYTES, "Of all allocations among the events"),
-	INT("segment_allocs", "Segments taken", COUNT, "From the device; each waits for it"),
+	INT("allocated_sum_bytes", "Allocated in all", BYTES, "Sum of all recorded allocations"),
+	INT("segment_allocs", "Segments taken", COUNT, "Segments taken from the device; the program waits for each"),
 	INT("segment_frees", "Segments given back", COUNT, NULL),
 	INT("oom_events", "Out of memory", COUNT, NULL),
 	NUM("span_us", "Time of the events", US, NULL),
@@ -130,7 +131,7 @@ void ss_snap_add_summary(struct ss_snap_answer *a)
 enum { KI_DEVICE, KI_KIND, KI_COUNT, KI_BYTES };
 
 static const struct ss_col kind_cols[] = {
-	STR("device_name", "Device", "Empty: on none"),
+	STR("device_name", "Device", "Name of the device; empty: on no device"),
 	STR("kind", "Kind", "buffer: an array; executable: a compiled program"),
 	INT("allocations", "Allocations", COUNT, NULL),
 	INT("bytes", "Bytes", BYTES, NULL),
@@ -157,8 +158,8 @@ static const struct ss_col timeline_cols[] = {
 	INT("device", "Device", NONE, NULL),
 	NUM("time_us", "Time", US, "Since the first event"),
 	INT("unix_us", "Microseconds since 1970", NONE, NULL),
-	INT("allocated_bytes", "In use", BYTES, "The most of the events that this point stands for"),
-	INT("reserved_bytes", "Reserved", BYTES, "At that moment"),
+	INT("allocated_bytes", "In use", BYTES, "Maximum over the events that this point combines"),
+	INT("reserved_bytes", "Reserved", BYTES, "Reserved memory at that moment"),
 };
 
 bool ss_snap_add_timeline(struct ss_snap_answer *a)
@@ -254,13 +255,13 @@ static const struct ss_col allocation_cols[] = {
 	INT("device", "Device", NONE, NULL),
 	INT("address", "Address", HEX, NULL),
 	INT("size_bytes", "Size", BYTES, NULL),
-	NUM("begin_us", "Allocated", US, "Since the first event; empty: before it"),
-	NUM("end_us", "Freed", US, "Since the first event; empty: in use at the end"),
-	NUM("lifetime_us", "Lifetime", US, "Empty where begin or end is not recorded"),
-	INT("order", "Order", NONE, "Of all allocations of the device, by their begin: how a drawing stacks them"),
+	NUM("begin_us", "Allocated", US, "Time since the first event; empty: before it"),
+	NUM("end_us", "Freed", US, "Time since the first event; empty: in use at the end"),
+	NUM("lifetime_us", "Lifetime", US, "Time from allocation to release; empty: begin or end is not recorded"),
+	INT("order", "Order", NONE, "Rank by begin among all allocations of the device: the order in which a drawing stacks them"),
 	FLAG("at_peak", "At the peak", NULL),
-	STR("frame", "By", "The innermost frame of a Python file that is not PyTorch's own"),
-	INT("stack", "Stack", NONE, "Its number in the table of stacks; -1: unknown"),
+	STR("frame", "By", "The innermost frame of a Python file that is not part of PyTorch"),
+	ID("stack", "Stack", "Number of the stack in the table of stacks; -1: unknown"),
 };
 
 static void add_allocation(struct ss_table *t, struct ss_snap_answer *a, const struct ss_snap_device *d, uint32_t index)
@@ -311,15 +312,15 @@ static const struct ss_col segment_cols[] = {
 	INT("total_size_bytes", "Size", BYTES, NULL),
 	STR("segment_type", "Type", "small: for allocations of up to a mebibyte; large: for others"),
 	INT("stream", "Stream", NONE, NULL),
-	STR("pool", "Pool", "Of a CUDA graph or of the user; 0,0: the common one"),
+	STR("pool", "Pool", "Pool of a CUDA graph or of the user; 0,0: the default pool"),
 	FLAG("is_expandable", "Expandable", NULL),
-	INT("allocated_bytes", "In use", BYTES, "Blocks in use, and awaiting free"),
+	INT("allocated_bytes", "In use", BYTES, "Blocks in use or awaiting free"),
 	INT("requested_bytes", "Requested", BYTES, NULL),
 	INT("inactive_bytes", "Inactive", BYTES, NULL),
 	INT("largest_inactive_block_bytes", "Largest free block", BYTES, NULL),
 	INT("blocks", "Blocks", COUNT, NULL),
-	INT("blocks_in_use", "In use", COUNT, "Blocks in use, and awaiting free"),
-	STR("frame", "By", "Who made PyTorch ask the device for it"),
+	INT("blocks_in_use", "In use", COUNT, "Blocks in use or awaiting free"),
+	STR("frame", "By", "The frame whose allocation made PyTorch request the segment from the device"),
 };
 
 static void add_segment(struct ss_table *t, struct ss_snap_answer *a, const struct ss_snap_segment *g)
@@ -395,13 +396,13 @@ enum { BL_DEVICE, BL_SEGMENT, BL_ADDRESS, BL_SIZE, BL_REQUESTED, BL_STATE, BL_FR
 
 static const struct ss_col block_cols[] = {
 	INT("device", "Device", NONE, NULL),
-	INT("segment", "Segment", HEX, "Its address"),
+	INT("segment", "Segment", HEX, "Address of the segment"),
 	INT("address", "Address", HEX, NULL),
 	INT("size_bytes", "Size", BYTES, NULL),
-	INT("requested_bytes", "Requested", BYTES, "Of a free block: what was last asked for"),
+	INT("requested_bytes", "Requested", BYTES, "Requested bytes; of a free block those of its last use"),
 	STR("state", "State", "active_allocated, active_awaiting_free or inactive"),
 	STR("frame", "By", NULL),
-	INT("stack", "Stack", NONE, "Its number in the table of stacks; -1: unknown"),
+	ID("stack", "Stack", "Number of the stack in the table of stacks; -1: unknown"),
 };
 
 static void add_block(struct ss_table *t, struct ss_snap_answer *a, const struct ss_snap_segment *g, const struct ss_snap_block *b)
@@ -451,28 +452,30 @@ static const struct ss_col oom_cols[] = {
 	INT("device", "Device", NONE, NULL),
 	NUM("time_us", "Time", US, "Since the first event"),
 	INT("wanted_bytes", "Wanted", BYTES, NULL),
-	INT("device_free_bytes", "Left on the device", BYTES, "As the device said"),
-	INT("reserved_bytes", "Reserved", BYTES, "Held by PyTorch then"),
-	INT("allocated_bytes", "In use", BYTES, "Of it, then"),
-	INT("inactive_bytes", "Inactive", BYTES, "Held and not used then"),
-	NUM("largest_inactive_block_bytes", "Largest free block", BYTES, "Then; empty: cannot be told"),
+	INT("device_free_bytes", "Free on the device", BYTES, "As the device reports it"),
+	INT("reserved_bytes", "Reserved", BYTES, "Memory that PyTorch held at that moment"),
+	INT("allocated_bytes", "In use", BYTES, "Part of the reserved memory that was in use"),
+	INT("inactive_bytes", "Inactive", BYTES, "Part of the reserved memory that was not in use"),
+	NUM("largest_inactive_block_bytes", "Largest free block", BYTES, "Largest free block at that moment; empty: not known"),
 	STR("verdict", "Why", NULL),
-	STR("frame", "By", "Who asked"),
+	STR("frame", "By", "The frame that requested the memory"),
 };
 
 static struct ss_str verdict_of(const struct ss_snap_oom *o)
 {
 	uint64_t inactive = o->reserved > o->allocated ? o->reserved - o->allocated : 0;
 	if (o->wanted > o->reserved + o->device_free)
-		return SS_STR("The request is larger than all that PyTorch held and the device had left: ask for less at a time.");
+		return SS_STR("The request is larger than the memory that PyTorch held and the free memory of the device "
+		    "together: request less at a time.");
 	if (inactive + o->device_free >= o->wanted)
-		return SS_STR("Enough was free, but in pieces: this is fragmentation. Set "
-			      "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.");
+		return SS_STR("Enough memory was free, but only in small blocks: this is fragmentation. Set "
+		    "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.");
 	if (inactive >= o->wanted / 2)
 		return SS_STR(
-			"Too much was in use, and a good part of the rest lay in pieces: use less memory at the peak, and set "
-			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.");
-	return SS_STR("Too much was in use: make the batch smaller, or recompute, shard or offload what stands at the peak.");
+			"Too much memory was in use, and much of the rest was in small blocks: use less memory at the peak, "
+			"and set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.");
+	return SS_STR("Too much memory was in use: make the batch smaller, or recompute, shard or offload the memory that is "
+	    "in use at the peak.");
 }
 
 void ss_snap_add_oom(struct ss_snap_answer *a)

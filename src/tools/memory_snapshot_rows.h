@@ -31,7 +31,7 @@ double ss_snap_since_us(const struct ss_snap_answer *a, uint32_t event);
  * when memory is out.
  */
 struct ss_str ss_snap_frame_text(const struct ss_snap_answer *a, uint32_t frame);
-/* That of the frame by which the stack is called; "(no stack)". */
+/* The text of the frame after which the stack is named; "(no stack)". */
 struct ss_str ss_snap_stack_name(const struct ss_snap_answer *a, uint32_t stack);
 
 #endif

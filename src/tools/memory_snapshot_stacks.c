@@ -27,23 +27,24 @@ enum {
 	INT("end_bytes", "At the end", BYTES, NULL),								\
 	INT("end_blocks", "Blocks at the end", COUNT, NULL),							\
 	INT("allocations", "Allocations", COUNT, "Among the events"),						\
-	INT("allocated_bytes", "Allocated in all", BYTES, "By these"),						\
+	INT("allocated_bytes", "Allocated in all", BYTES, "Bytes that these allocations " \
+	    "requested"), \
 	INT("unfreed_bytes", "Not freed", BYTES, "Allocated among the events and in use at the end"),		\
 	INT("unfreed_blocks", "Blocks not freed", COUNT, NULL),							\
-	NUM("oldest_age_us", "Age of the oldest", US, "Of these, at the last event")
+	NUM("oldest_age_us", "Age of the oldest", US, "Age of the oldest of these blocks at the last event")
 
 static const struct ss_col frame_cols[] = {
 	INT("device", "Device", NONE, NULL),
-	STR("frame", "Frame", "file:line:function, the innermost of a Python file that is not PyTorch's own"),
+	STR("frame", "Frame", "file:line:function of the innermost frame of a Python file that is not part of PyTorch"),
 	SUM_COLS,
 };
 
 static const struct ss_col stack_cols[] = {
 	INT("device", "Device", NONE, NULL),
-	STR("frame", "Frame", "By which the stack is called: file:line:function"),
+	STR("frame", "Frame", "Frame that names the stack: file:line:function"),
 	SUM_COLS,
-	INT("stack", "Number", NONE, "-1: unknown"),
-	STR("frames", "Stack", "All frames, outermost first, with ; between them; a long one is cut"),
+	ID("stack", "Number", "-1: unknown"),
+	STR("frames", "Stack", "All frames, outermost first, separated by ;. A long stack is truncated"),
 };
 
 enum { GR_DEVICE, GR_FRAME, GR_Q1, GR_Q2, GR_Q3, GR_Q4, GR_GROWTH, GR_BLOCKS };
@@ -51,11 +52,11 @@ enum { GR_DEVICE, GR_FRAME, GR_Q1, GR_Q2, GR_Q3, GR_Q4, GR_GROWTH, GR_BLOCKS };
 static const struct ss_col growth_cols[] = {
 	INT("device", "Device", NONE, NULL),
 	STR("frame", "Frame", NULL),
-	INT("bytes_at_25", "At 25%", BYTES, "In use when a quarter of the time is over"),
+	INT("bytes_at_25", "At 25%", BYTES, "Memory in use after a quarter of the time"),
 	INT("bytes_at_50", "At 50%", BYTES, NULL),
 	INT("bytes_at_75", "At 75%", BYTES, NULL),
 	INT("bytes_at_100", "At 100%", BYTES, NULL),
-	INT("growth_bytes", "Growth", BYTES, "From 25% to 100%; listed is what is more at each of the four"),
+	INT("growth_bytes", "Growth", BYTES, "Growth from 25% to 100%; the table lists stacks that grew in every quarter"),
 	INT("end_blocks", "Blocks at the end", COUNT, NULL),
 };
 
@@ -63,10 +64,10 @@ enum { FL_DEVICE, FL_FRAME, FL_PARENT, FL_TOTAL, FL_SELF };
 
 static const struct ss_col flame_cols[] = {
 	INT("device", "Device", NONE, NULL),
-	STR("frame", "Frame", "Outermost frames are the roots"),
-	INT("parent", "Parent", NONE, "Row; -1: a root"),
-	INT("peak_bytes", "At the peak", BYTES, "Of it and of the frames below"),
-	INT("self_bytes", "Its own", BYTES, "Of stacks that end here"),
+	STR("frame", "Frame", "Function of the frame; the outermost frames are the roots"),
+	INT("parent", "Parent", NONE, "Row of the enclosing frame; -1: a root"),
+	INT("peak_bytes", "At the peak", BYTES, "Memory of the frame and of the frames below it"),
+	INT("self_bytes", "Self", BYTES, "Memory of stacks that end at this frame"),
 };
 
 /* Sums of stacks, or of the frames that stacks are called by. */

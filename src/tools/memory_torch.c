@@ -14,10 +14,10 @@ static const struct ss_col op_cols[O_COLS] = {
 	STR("memory_id", "Memory ID", "Device"),
 	STR("name", "Operator", NULL),
 	INT("calls", "Calls", COUNT, "All calls of the operator, with or without allocations"),
-	INT("self_increase_bytes", "Self increase", BYTES, "Allocated less released, outside of operators below"),
-	INT("self_allocated_bytes", "Self allocated", BYTES, "Outside of operators below"),
+	INT("self_increase_bytes", "Self increase", BYTES, "Allocated minus released bytes, without nested operators"),
+	INT("self_allocated_bytes", "Self allocated", BYTES, "Without nested operators"),
 	INT("self_allocations", "Self allocations", COUNT, NULL),
-	INT("increase_bytes", "Increase", BYTES, "Allocated less released, with operators below"),
+	INT("increase_bytes", "Increase", BYTES, "Allocated minus released bytes, with nested operators"),
 	INT("allocated_bytes", "Allocated", BYTES, NULL),
 	INT("allocations", "Allocations", COUNT, NULL),
 };
@@ -44,12 +44,13 @@ enum { S_ID, S_STEP, S_ALLOCATED, S_RELEASED, S_GROWTH, S_PEAK, S_END, S_COLS };
 
 static const struct ss_col step_cols[S_COLS] = {
 	STR("memory_id", "Memory ID", "Device"),
-	INT("step", "Step", NONE, "Its number"),
+	INT("step", "Step", NONE, "Number of the step"),
 	INT("allocated_bytes", "Allocated", BYTES, "During the step"),
 	INT("released_bytes", "Released", BYTES, "During the step"),
-	INT("growth_bytes", "Growth", BYTES, "Allocated less released: what grows in every step leaks"),
-	INT("peak_growth_bytes", "Peak above the begin", BYTES, "The most in use, less what was in use when the step began"),
-	NUM("end_bytes", "In use at the end", BYTES, "Empty: the allocator does not say it"),
+	INT("growth_bytes", "Growth", BYTES, "Allocated minus released bytes: a value above 0 in every step is a leak"),
+	INT("peak_growth_bytes", "Peak above the begin", BYTES, "Peak use minus the use at the begin of the step"),
+	NUM("end_bytes", "In use at the end", BYTES, "Memory in use at the end of the step; empty: the allocator does not "
+	    "report it"),
 };
 
 static void fill_steps(struct ss_result *out, const struct ss_torch *torch, const struct ss_torch_held *held)
@@ -72,9 +73,9 @@ enum { H_ID, H_NAME, H_MODULE, H_BLOCKS, H_BYTES, H_BEFORE, H_COLS };
 
 static const struct ss_col holder_cols[H_COLS] = {
 	STR("memory_id", "Memory ID", "Device"),
-	STR("name", "Operator", "The innermost one that asked for it"),
-	STR("module", "Module", "The innermost one around it"),
-	NUM("blocks", "Allocations", COUNT, "That live at the peak; empty: not known"),
+	STR("name", "Operator", "The innermost operator that requested the memory"),
+	STR("module", "Module", "The innermost enclosing module"),
+	NUM("blocks", "Allocations", COUNT, "Allocations that live at the peak; empty: not known"),
 	INT("bytes", "Bytes", BYTES, NULL),
 	FLAG("before", "Before the recording", "Held since before the recording: parameters, optimizer state"),
 };

@@ -33,7 +33,7 @@ static const struct ss_col timeline_cols[] = {
 
 /* Columns of a buffer, shared by the tables below. */
 #define BUFFER_COLS											\
-	INT("buffer_id", "Buffer ID", NONE, "Logical buffer ID; -1: none"),				\
+	ID("buffer_id", "Buffer ID", "Logical buffer ID; -1: none"),				\
 	STR("name", "HLO instruction", "Instruction that defines it, with the tuple index"),		\
 	INT("size_bytes", "Size", BYTES, "Size with the device's padding"),					\
 	INT("unpadded_bytes", "Unpadded size", BYTES, "Elements x bytes per element"),			\
@@ -57,7 +57,7 @@ static const struct ss_col peak_cols[] = {
 	STR("opcode", "Opcode", NULL),
 	STR("label", "Label", "Name, shape and framework op in one line"),
 	INT("number", "Number", NONE, "Index in allocation order"),
-	INT("by_size", "Place by size", NONE, "Index by size; 0: largest"),
+	INT("by_size", "Rank by size", NONE, "Rank by size; 0: largest"),
 	INT("at_place", "Number at this place", NONE,
 	    "Allocation index of the buffer whose size rank equals this row"),
 };
@@ -69,13 +69,13 @@ static const struct ss_col block_cols[] = {
 	INT("offset_bytes", "Offset", BYTES, "Offset in the memory space, allocations laid out one after another"),
 	INT("begin", "First point", COUNT, "In program order"),
 	INT("end", "Last point", COUNT, NULL),
-	INT("peak_number", "Index at the peak", NONE, "Index of the buffer among those at the peak; -1: not live at the peak"),
+	ID("peak_number", "Index at the peak", "Index of the buffer among those at the peak; -1: not live at the peak"),
 };
 
 enum { S_ID, S_BEGIN, S_END };
 
 static const struct ss_col span_cols[] = {
-	INT("buffer_id", "Buffer ID", NONE, NULL),
+	ID("buffer_id", "Buffer ID", NULL),
 	INT("begin", "First point", COUNT, "In program order"),
 	INT("end", "Last point", COUNT, NULL),
 };
@@ -88,7 +88,7 @@ static const struct ss_col indefinite_cols[] = {
 	FLAG("parameter", "Parameter", "Parameter of the entry computation"),
 	FLAG("live_out", "May be live out", "May be (part of) the program's output"),
 	FLAG("reusable", "Reusable", "Neither thread-local nor a tuple"),
-	STR("shape", "Shape", "If all its buffers share it"),
+	STR("shape", "Shape", "Shape of the buffers, if all have the same shape"),
 	STR("category", "Allocation type", NULL),
 };
 
@@ -96,7 +96,7 @@ enum { L_ALLOCATION, L_ID, L_SIZE, L_SHAPE, L_INSTR, L_INDEX };
 
 static const struct ss_col assigned_cols[] = {
 	INT("allocation", "Allocation", NONE, NULL),
-	INT("buffer_id", "Buffer ID", NONE, NULL),
+	ID("buffer_id", "Buffer ID", NULL),
 	INT("size_bytes", "Size", BYTES, NULL),
 	STR("shape", "Shape", NULL),
 	STR("instruction", "HLO instruction", NULL),

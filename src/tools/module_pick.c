@@ -1,6 +1,8 @@
 /* module_pick.c - compiled programs of all hosts of a model, by name. */
 #include "tools/module_pick.h"
+#include "hlo/shape.h"
 #include "model/host/host.h"
+#include "model/program/hlo_graph.h"
 
 #include "model/device/env.h"
 #include "model/ops/ops.h"
@@ -232,6 +234,55 @@ static bool is_node(const struct ss_hlo_module *m, struct ss_str name)
 	return !ss_str_is(in.opcode, "constant") && !ss_str_is(in.opcode, "get-tuple-element");
 }
 
+#define MOST_LOOKED_THROUGH 16
+
+/* The operation that makes a value, seen through elements of tuples and bitcasts, which cost nothing. SS_NONE: none makes it. */
+static uint32_t maker_of(const struct ss_hlo_module *m, uint32_t i)
+{
+	for (int k = 0; k < MOST_LOOKED_THROUGH && i != SS_NONE; k++) {
+		struct ss_hlo_instr in;
+		int64_t id;
+		ss_hlo_instr_read(m->instrs[i], &in);
+		if (ss_str_is(in.opcode, "parameter") || ss_str_is(in.opcode, "constant"))
+			return SS_NONE;
+		if (!ss_str_is(in.opcode, "get-tuple-element") && !ss_str_is(in.opcode, "bitcast"))
+			return i;
+		struct ss_hlo_ids it = ss_hlo_ids_of(in.body, HLO_INSTRUCTION_OPERAND_IDS);
+		i = ss_hlo_ids_next(&it, &id) ? ss_hlo_instr_by_id(m, id) : SS_NONE;
+	}
+	return SS_NONE;
+}
+
+/*
+ * Of a program that returns a tuple the operation that makes its largest part: the tuple itself has thousands of operands and says
+ * nothing. "" for any other program.
+ */
+static struct ss_str largest_result(const struct ss_hlo_module *m)
+{
+	uint32_t c = ss_hlo_computation_by_id(m, m->entry_id), i = c == SS_NONE ? SS_NONE : ss_hlo_root_of(m, c), top = SS_NONE;
+	struct ss_hlo_instr root = { 0 }, in;
+	int64_t id, most = -1;
+	if (i != SS_NONE)
+		ss_hlo_instr_read(m->instrs[i], &root);
+	if (!ss_str_is(root.opcode, "tuple"))
+		return SS_STR("");
+	for (struct ss_hlo_ids it = ss_hlo_ids_of(root.body, HLO_INSTRUCTION_OPERAND_IDS); ss_hlo_ids_next(&it, &id);) {
+		uint32_t of = ss_hlo_instr_by_id(m, id), maker = maker_of(m, of);
+		if (maker == SS_NONE)
+			continue;
+		ss_hlo_instr_read(m->instrs[of], &in);
+		int64_t bytes = ss_hlo_shape_bytes(in.shape);
+		if (bytes > most) {
+			most = bytes;
+			top = maker;
+		}
+	}
+	if (top == SS_NONE)
+		return SS_STR("");
+	ss_hlo_instr_read(m->instrs[top], &in);
+	return in.name;
+}
+
 bool ss_module_hottest_op(const struct ss_request *q, const struct ss_module_pick *p, struct ss_str *name, struct ss_err *err)
 {
 	const struct ss_op_db *db;
@@ -246,6 +297,8 @@ bool ss_module_hottest_op(const struct ss_request *q, const struct ss_module_pic
 			*name = op->name;
 		}
 	}
+	if (!name->n)
+		*name = largest_result(p->module);
 	return true;
 }
 
@@ -324,7 +377,7 @@ bool ss_module_pick_by_node(const struct ss_request *q, struct ss_str node, bool
 
 /* ---- the table ---- */
 
-/* Of the name that is shown, how many others there are. */
+/* The number of other programs with the name that is shown. */
 static void note_others(const struct candidates *of, const struct ss_module_pick *p, struct ss_result *out)
 {
 	size_t others = 0;
@@ -333,7 +386,7 @@ static void note_others(const struct candidates *of, const struct ss_module_pick
 	if (others)
 		ss_result_note(out, SS_INFO,
 			       ss_arena_printf(out->arena,
-					       "Programs named '" SS_FMT "' differ between hosts: this is that of '" SS_FMT
+					       "Programs named '" SS_FMT "' differ between hosts: this is the program of '" SS_FMT
 					       "'. Choose a host to see another.",
 					       SS_ARG(p->file), SS_ARG(p->host->name)));
 }
@@ -344,9 +397,9 @@ bool ss_module_table(const struct ss_request *q, const struct ss_module_pick *p,
 	static const struct ss_col cols[] = {
 		STR("module_name", "Program", NULL),
 		INT("program_id", "Program ID", NONE, NULL),
-		INT("proto_bytes", "Size of its proto", BYTES, "On this host"),
-		STR("host", "Host", "The first that holds it; programs of one name are told by it where they differ"),
-		INT("hosts", "Hosts", COUNT, "Of the selection, that hold the same instructions under this name"),
+		INT("proto_bytes", "Size of its proto", BYTES, "Size of the proto on this host"),
+		STR("host", "Host", "The first host that holds the program; it identifies programs of equal name that differ"),
+		INT("hosts", "Hosts", COUNT, "Hosts of the selection that hold the same instructions under this name"),
 	};
 	struct candidates of;
 	if (!candidates(q, &of, err))

@@ -1,5 +1,5 @@
 /*
- * module_pick.h - for tools that show one compiled program: which one, and which there are.
+ * module_pick.h - choosing the compiled program that a tool shows, and listing all programs.
  */
 #ifndef SS_TOOLS_MODULE_PICK_H
 #define SS_TOOLS_MODULE_PICK_H
@@ -16,12 +16,12 @@ struct ss_module_pick {
 	const struct ss_hlo_module *module; /* indexed */
 	struct ss_str file;	/* "jit_step(17)" */
 	int64_t program_id;
-	struct ss_host *host;	/* whose program it is, and whose times are shown; others may hold it, too */
+	struct ss_host *host;	/* the host of the program and of its times; other hosts may have the program, too */
 };
 
 /*
- * One of the programs of all hosts of the model. Programs of one name are one program if their instructions are the same
- * (ss_hlo_hash); else each is told by the first host that holds it. Hosts with devices stand before those without.
+ * Choose one of the programs of all hosts of the model. Programs with one name are one program if their instructions are the same
+ * (ss_hlo_hash); else each is named with the first host that has it. Hosts with devices come before those without.
  *
  * The program that the query names by name or number; without either, of the first host that holds programs the one whose
  * operations take most time, or where no such time is known the largest one. For XProf's clients the first of a name, and the
@@ -37,8 +37,9 @@ bool ss_module_pick_by_node(const struct ss_request *q, struct ss_str node, bool
 			    struct ss_err *err);
 
 /*
- * What the programs of the program's host computed, with times (ss_ops_computed). NULL and true: XProf's clients ask, or it is
- * not known; a profile whose operations cannot be read has programs all the same.
+ * The operations of the programs of the program's host, with times (ss_ops_computed). NULL and true:
+ * the request is of an XProf client, or the operations are not known; a profile whose operations cannot
+ * be read still has programs.
  */
 struct ss_op_db;
 bool ss_module_ops(const struct ss_request *q, const struct ss_module_pick *p, const struct ss_op_db **out, struct ss_err *err);
@@ -46,14 +47,15 @@ bool ss_module_ops(const struct ss_request *q, const struct ss_module_pick *p, c
 const struct ss_op *ss_module_op(const struct ss_op_db *db, const struct ss_module_pick *p, struct ss_str name);
 
 /*
- * Its operation with the most time on the device that is a node of its graph; "" where none is known, or for XProf's clients.
+ * The operation of the program with the most device time among the nodes of its graph. If no time is known, the operation that
+ * makes the largest part of the tuple that the program returns; "" for a program that returns none, and for XProf's clients.
  */
 bool ss_module_hottest_op(const struct ss_request *q, const struct ss_module_pick *p, struct ss_str *name, struct ss_err *err);
 
 /* The table "modules": all programs by name, with the hosts that hold them; a note where the one shown has another's name. */
 bool ss_module_table(const struct ss_request *q, const struct ss_module_pick *p, struct ss_result *out, struct ss_err *err);
 
-/* Does the profile name HLO protos at all? */
+/* Does the profile contain HLO protos? */
 bool ss_module_present(const struct ss_host *first);
 
 #endif

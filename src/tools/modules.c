@@ -15,15 +15,16 @@ enum {
 };
 
 static const struct ss_col cols[C_COLS] = {
-	STR("module", "Module", "Path of the call: modules around it, then its own name"),
-	INT("parent", "Parent", NONE, "Row of the module around it, -1: none"),
+	STR("module", "Module", "Path of the call: enclosing modules, then its own name"),
+	INT("parent", "Parent", NONE, "Row of the enclosing module; -1: none"),
 	INT("calls", "Calls", COUNT, NULL),
-	NUM("cpu_total_us", "CPU total", US, "Length of the calls"),
-	NUM("cpu_self_us", "CPU self", US, "Without modules directly inside"),
-	NUM("device_total_us", "Device total", US, "What was launched during the calls"),
-	NUM("device_self_us", "Device self", US, "Of that, outside of modules inside"),
-	NUM("backward_cpu_us", "Backward CPU", US, "Nodes of the backward pass for its operators and those of modules inside"),
-	NUM("backward_device_us", "Backward device", US, "What those ran on devices"),
+	NUM("cpu_total_us", "CPU total", US, "Time of the calls on the CPU"),
+	NUM("cpu_self_us", "CPU self", US, "Time of the calls without nested modules"),
+	NUM("device_total_us", "Device total", US, "Device time of operations that the calls launched"),
+	NUM("device_self_us", "Device self", US, "Device time of operations launched outside of nested modules"),
+	NUM("backward_cpu_us", "Backward CPU", US, "CPU time of the nodes of the backward pass that belong to its operators, "
+	    "nested modules included"),
+	NUM("backward_device_us", "Backward device", US, "Device time of operations that those nodes launched"),
 };
 
 struct row {
@@ -201,8 +202,7 @@ static void say_most(struct ss_result *out, const struct ss_table *t, const char
 	struct ss_greatest top = ss_greatest_row(t, col, NULL, NULL);
 	if (top.row != SS_NPOS)
 		ss_say(out,
-		       "'" SS_FMT "' takes the most time %s in the forward "
-				  "pass, modules inside it left aside: %s.",
+		       "'" SS_FMT "' takes the most time %s in the forward pass, without nested modules: %s.",
 		       SS_ARG(ss_cell_str(t, top.row, "module")), where,
 		       ss_share_words(SS_UNIT_US, top.value, top.sum).s);
 }

@@ -7,8 +7,8 @@
 #include "model/ops/ops.h"
 
 /*
- * Where the operation comes from, as XProf prints it: an element with file and line, and the stack
- * on hovering; "" where it is unknown. Lives in `arena`; p is NULL when memory is out.
+ * The source of the operation as XProf prints it: an element with file and line, and the stack on
+ * hovering; "" where it is unknown. Lives in `arena`; p is NULL when memory is out.
  */
 struct ss_str ss_source_cell(const struct ss_op *op, struct ss_arena *arena);
 /* A program's number in decimal. */

@@ -6,6 +6,7 @@
  * Two tables, with idle time and without, each a tree by the column `parent`; children follow their
  * parent, largest first.
  */
+#include "base/cxx_name.h"
 #include "tools/op_cells.h"
 #include "tools/tool.h"
 
@@ -63,7 +64,7 @@ static const struct ss_col cols[] = {
 	NUM("avg_ps", "Avg. time", PS, "Time / occurrences"),
 	NUM("flops_util", "FLOPS of the program", FRAC,
 	    "FLOPS utilization x share of time; divide by the share for the node's own utilization"),
-	NUM("flops_util_uncapped", "FLOPS of the program, uncapped", FRAC, "Not limited to 1"),
+	NUM("flops_util_uncapped", "FLOPS of the program, uncapped", FRAC, "FLOPS utilization without the limit of 1"),
 	NUM("hbm_util", "HBM utilization", FRAC, "Bandwidth / peak"),
 	NUM("onchip_read_util", "On-chip read utilization", FRAC, "Bandwidth / peak"),
 	NUM("onchip_write_util", "On-chip write utilization", FRAC, "Bandwidth / peak"),
@@ -73,7 +74,7 @@ static const struct ss_col cols[] = {
 	NUM("hbm_bytes", "HBM bytes", BYTES, NULL),
 	NUM("onchip_read_bytes", "On-chip bytes read", BYTES, NULL),
 	NUM("onchip_write_bytes", "On-chip bytes written", BYTES, NULL),
-	INT("children", "Children", COUNT, "Before all but the largest children are left out"),
+	INT("children", "Children", COUNT, "Number of children, including those that are left out because they are small"),
 	FLAG("is_op", "Operation", "Number of identical operations merged into this one"),
 	STR("category", "Category", NULL),
 	STR("expression", "HLO text", NULL),
@@ -327,6 +328,17 @@ static int64_t longest_op(const struct ss_table *t)
 	return best;
 }
 
+/* "aten::mm/void gemm<float>(float*)", an operator of PyTorch and its kernel, as "aten::mm/gemm<FP32>". */
+static struct ss_str shown_name(struct ss_result *out, struct ss_str name)
+{
+	size_t at = ss_str_find(name, SS_STR("/"));
+	if (at == SS_NPOS)
+		return ss_cxx_short_name(name, out->arena);
+	struct ss_str kernel = { name.p + at + 1, name.n - at - 1 };
+	name.n = at + 1;
+	return ss_arena_printf(out->arena, SS_FMT SS_FMT, SS_ARG(name), SS_ARG(ss_cxx_short_name(kernel, out->arena)));
+}
+
 static bool say_target(struct ss_result *out, const struct ss_table *t)
 {
 	int64_t best = longest_op(t);
@@ -336,7 +348,7 @@ static bool say_target(struct ss_result *out, const struct ss_table *t)
 		return true;
 	double time = ss_cell_f64(t, (size_t)best, "time_ps"), whole = ss_cell_f64(t, 0, "time_ps");
 	ss_say(out, "'" SS_FMT "' takes the most time of all operations: %s.",
-	       SS_ARG(ss_cell_str(t, (size_t)best, "name")),
+	       SS_ARG(shown_name(out, ss_cell_str(t, (size_t)best, "name"))),
 	       ss_share_words(SS_UNIT_PS, time, whole).s);
 	bool ok = true;
 	if (!ok || !(target >= 0) || !(target < (double)t->nrows))
@@ -345,10 +357,10 @@ static bool say_target(struct ss_result *out, const struct ss_table *t)
 	if (!(wasted > 0))
 		return ok;
 	ss_say(out,
-	       "The most could be gained at '" SS_FMT
+	       "The largest possible saving is at '" SS_FMT
 	       "': if it ran at the limits of the device, at most %s of the time "
 	       "would be saved.",
-	       SS_ARG(ss_cell_str(t, (size_t)target, "name")),
+	       SS_ARG(shown_name(out, ss_cell_str(t, (size_t)target, "name"))),
 	       ss_value_words(SS_UNIT_FRAC, wasted).s);
 	return true;
 }
@@ -386,6 +398,8 @@ const struct ss_tool ss_tool_op_profile = {
 	.title = "Op profile",
 	.summary = "Device time as a tree of programs, categories, ops and fused ops",
 	.kind = SS_KIND_TREE,
+	.flags = SS_TOOL_SUMS_HOSTS | SS_TOOL_VISITS,
+	.facts = SS_FACTS_ENV | SS_FACTS_OPS,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.run = run,

@@ -18,16 +18,19 @@ enum {
 };
 
 #define TIMES                                                                                                                \
-	INT("calls", "Calls", COUNT, NULL), NUM("cpu_total_us", "CPU total", US, "Length of the calls"),                     \
-		NUM("cpu_self_us", "CPU self", US, "Without operators below and without calls of the device's library"),     \
-		NUM("device_total_us", "Device total", US, "What it and operators below it ran on devices"),                  \
-		NUM("device_self_us", "Device self", US, "What its own calls ran on devices"),                               \
-		INT("cpu_memory_bytes", "CPU memory", BYTES,                                                                  \
-		    "What it and operators below it allocated less what they freed"),                                          \
-		INT("cpu_memory_self_bytes", "CPU memory self", BYTES, "The same without operators below"),                   \
+	INT("calls", "Calls", COUNT, NULL), NUM("cpu_total_us", "CPU total", US, "Time of the calls on the CPU"),                 \
+		NUM("cpu_self_us", "CPU self", US,                                                                            \
+		    "Time of the calls without nested operators and calls of the device's library"),                          \
+		NUM("device_total_us", "Device total", US,                                                                    \
+		    "Device time of operations launched by the operator and by nested operators"),                            \
+		NUM("device_self_us", "Device self", US, "Device time of operations launched by the operator itself"),        \
+		INT("cpu_memory_bytes", "CPU memory", BYTES, "Allocated minus freed bytes, with nested operators"),           \
+		INT("cpu_memory_self_bytes", "CPU memory self", BYTES,                                                        \
+		    "Allocated minus freed bytes, without nested operators"),                                                 \
 		INT("device_memory_bytes", "Device memory", BYTES,                                                            \
-		    "What it and operators below it allocated on devices less what they freed"),                               \
-		INT("device_memory_self_bytes", "Device memory self", BYTES, "The same without operators below")
+		    "Allocated minus freed bytes on devices, with nested operators"),                                         \
+		INT("device_memory_self_bytes", "Device memory self", BYTES,                                                  \
+		    "Allocated minus freed bytes on devices, without nested operators")
 
 /* The last columns are left out where profile_memory=True recorded nothing of them. */
 #define MEMORY_COLS 4
@@ -38,10 +41,10 @@ static const struct ss_col shape_cols[] = {
 	STR("name", "Operator", NULL), STR("input_dims", "Input shapes", "Input Dims of record_shapes=True"), TIMES,
 };
 static const struct ss_col stack_cols[] = {
-	STR("name", "Operator", NULL), STR("stack", "Stack", "Python functions around it, the innermost first"), TIMES,
+	STR("name", "Operator", NULL), STR("stack", "Stack", "Enclosing Python functions, the innermost first"), TIMES,
 };
 static const struct ss_col module_cols[] = {
-	STR("name", "Operator", NULL), STR("module", "Module", "The innermost nn.Module around it"), TIMES,
+	STR("name", "Operator", NULL), STR("module", "Module", "The innermost enclosing nn.Module"), TIMES,
 };
 
 #define NOTED_FRAC 0.01 /* so much of the work of devices without an operator is noted */
@@ -55,7 +58,7 @@ static const struct ss_col range_cols[R_COLS] = {
 };
 
 static const struct ss_param params[] = {
-	{ "by", "stack|module", NULL, "one more table: operators by their Python stack, or by the module they run in" },
+	{ "by", "stack|module", NULL, "add a table of operators by their Python stack or by their module" },
 };
 
 enum by { BY_NAME, BY_SHAPE, BY_STACK, BY_MODULE };
@@ -66,7 +69,7 @@ struct row {
 	struct ss_torch_op_bytes bytes;
 };
 
-/* Of each operator. */
+/* For each operator. */
 struct costs {
 	struct ss_torch_op_times *times;
 	struct ss_torch_op_bytes *bytes; /* NULL: no allocation was recorded */
@@ -215,7 +218,7 @@ static bool add_ranges(struct ss_result *out, const struct ss_torch *t)
 	return ok;
 }
 
-/* What the trace says of operators; false when memory is out. */
+/* The facts of operators in the trace; false when memory is out. */
 static bool find_costs(const struct ss_torch *t, struct costs *c)
 {
 	bool on_device = false;
@@ -238,7 +241,8 @@ static void note_missing(const struct ss_torch *t, enum by by, struct ss_result 
 {
 	const char *why = NULL;
 	if (t->is_torch && !t->ops.n && (t->calls.n || t->device.n))
-		why = "The trace holds no operators: record with activities=[ProfilerActivity.CPU, ...]";
+		why = t->kineto ? "The trace holds no operators: record with activities=[ProfilerActivity.CPU, ...]" :
+				  "The recording holds no operators of PyTorch";
 	else if (t->ops.n && !has_shapes(t))
 		why = "Input shapes were not recorded: profile with record_shapes=True";
 	if (why)

@@ -16,6 +16,7 @@
 #include "model/ops/roofline.h"
 #include "model/runtime/inference.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define TOP_OPS 10
@@ -28,8 +29,8 @@ static const struct ss_col op_cols[] = {
 	STR("category", "Category", "Type of the framework op"),
 	STR("operation", "Operation", NULL),
 	NUM("flopRate", "GFLOP/s", GFLOP_PER_S, "FLOPs that the hardware executes / total time"),
-	FLAG("tcEligibility", "TensorCore eligibility", "The op could run on tensor cores"),
-	FLAG("tcUtilization", "Op is using TensorCore", "At least one kernel of the op uses tensor cores"),
+	FLAG("tcEligibility", "TensorCore eligibility", "Whether the op could run on tensor cores"),
+	FLAG("tcUtilization", "Op is using TensorCore", "Whether at least one kernel of the op uses tensor cores"),
 };
 
 enum {
@@ -76,7 +77,7 @@ static double occurrences(const struct ss_op_db *db)
 	return n;
 }
 
-/* Of what was recorded; XProf's clients are told 0 of what was not. */
+/* Shares of what was recorded. XProf's clients get 0 for what was not. */
 static void placement_props(struct ss_table *t, const struct ss_ops *ops,
 			    const struct ss_op_db *framework, bool as_xprof)
 {
@@ -128,7 +129,9 @@ static void tpu_props(struct ss_table *t, const struct ss_input_report *r, const
 		   busy + (double)d->idle_ps);
 	share_prop(t, "device_duty_cycle_high_confidence_percent",
 		   "Device duty cycle (high confidence)", sure, sure + (double)d->idle_high_confidence_ps);
-	percent_prop(t, "host_idle_time_percent", "Host idle", host_idle);
+	/* A host of which no operation was recorded is not idle: what it did is not known. */
+	if (host->op_ps || r->as_xprof)
+		percent_prop(t, "host_idle_time_percent", "Host idle", host_idle);
 	if (d->idle_high_confidence_ps)
 		ss_table_prop_num(t, "idle_time_high_confidence_ps", NULL, SS_UNIT_PS,
 				  (double)d->idle_high_confidence_ps, "%g");
@@ -188,14 +191,18 @@ static void add_op(struct ss_table *t, const struct ss_op *op, const struct ss_o
 }
 
 static bool analysis_rows(struct ss_table *t, const struct ss_op_db *framework,
-			  const struct ss_tensor_core_uses *uses, bool gpu)
+			  const struct ss_tensor_core_uses *uses, bool gpu, bool as_xprof)
 {
 	const struct ss_op **ops = ss_ops_by_self_time(framework, t->arena);
 	double cumulative = 0;
 	if (!ops)
 		return false;
-	for (size_t i = 0; i < framework->n && i < TOP_OPS; i++)
+	for (size_t i = 0; i < framework->n && i < TOP_OPS; i++) {
 		add_op(t, ops[i], framework, uses, &cumulative, gpu);
+		/* No cost: the work is not known. */
+		if (!as_xprof && !(ops[i]->cost.flops > 0) && !ops[i]->cost.bytes)
+			ss_set_f64(t, COL_FLOP_RATE, NAN);
+	}
 	return true;
 }
 
@@ -211,7 +218,7 @@ static bool analysis(const struct ss_input_report *r, const struct ss_duty *duty
 	bool ok = ss_tensor_core_uses(&uses, &r->ops->kernels);
 	if (ok) {
 		analysis_props(t, r, duty, &framework, gpu);
-		ok = analysis_rows(t, &framework, &uses, gpu);
+		ok = analysis_rows(t, &framework, &uses, gpu, r->as_xprof);
 		ss_tensor_core_uses_free(&uses);
 	}
 	ss_op_db_free(&framework);
@@ -293,7 +300,7 @@ static void tips(const struct ss_input_report *r, struct ss_table *t)
 	add_tip(t, "host", on_host,
 		SS_STR("trace_viewer: what each host thread was doing, and when"));
 	add_tip(t, "device", on_device,
-		ss_arena_printf(t->arena, "%s: the ops that took most time on the " SS_FMT,
+		ss_arena_printf(t->arena, "%s: the ops that took the most time on the " SS_FMT,
 				tpu ? "op_profile" : "framework_op_stats", SS_ARG(hw)));
 	add_tip(t, "device", on_device,
 		ss_arena_printf(t->arena,
@@ -310,8 +317,8 @@ static struct ss_str precision_text(const struct ss_input_report *r, struct ss_a
 	if (!(all > 0) || percent >= FEW_16BIT_PERCENT)
 		return SS_STR("");
 	return ss_arena_printf(a,
-			       "Only %.1f%% of the device's computing is in 16 bit. Where accuracy "
-			       "allows, lower precision is faster.",
+			       "Only %.1f%% of the device's computation is in 16 bit. Use lower precision where accuracy "
+			       "allows: it is faster.",
 			       percent);
 }
 
@@ -352,7 +359,7 @@ static void recommendation(const struct ss_input_report *r, struct ss_result *ou
 }
 
 static const struct ss_col latency_cols[] = {
-	STR("percentile", "percentile", "Share of requests that took no longer"),
+	STR("percentile", "percentile", "Share of requests that took this long or less"),
 	NUM("hostTimeMs", "Host time (in ms)", MS, "Total - device - communication"),
 	NUM("deviceTimeMs", "Device time (in ms)", MS, NULL),
 	NUM("communicationTimeMs", "Host-device communication time (in ms)", MS, NULL),
@@ -512,7 +519,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	ss_findings_say_steps(out, &v);
 	ss_findings_note_gaps(out, &v);
 	if (!out->conclusion.text.n)
-		ss_result_say(out, SS_STR("This profile has no events from which a bottleneck could be told."));
+		ss_result_say(out, SS_STR("This profile has no events that show a bottleneck."));
 	out->conclusion.see = v.nfindings ? "smart_suggestion" : NULL;
 	return true;
 }
@@ -520,7 +527,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_overview_page = {
 	.name = "overview_page",
 	.title = "Overview",
-	.summary = "Step time, what limits it, and the ops that take most of it",
+	.summary = "Step time, its limit, and the ops that take most of it",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_XPROF_ALL_HOSTS | SS_TOOL_VISITS | SS_TOOL_OF_PARTS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_INFERRED_STEPS | SS_FACTS_REQUESTS | SS_FACTS_DUTY,

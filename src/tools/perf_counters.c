@@ -227,7 +227,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	(void)q;
 	ss_say(out, "%zu values of counters were read.", t->nrows);
 	if (nzero)
-		ss_say(out, "%zu of them are zero: what they count did not happen, or was not counted.", nzero);
+		ss_say(out, "%zu of them are zero: the counted event did not happen, or was not counted.", nzero);
 	return true;
 }
 

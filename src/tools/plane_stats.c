@@ -88,8 +88,8 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	ss_result_say(out, ss_arena_printf(q->arena, "%.0f event%s in %zu plane%s, " SS_FMT " of them in '" SS_FMT "'.",
 					   events, events > 1 ? "s" : "", t->nrows, t->nrows == 1 ? "" : "s", SS_ARG(share),
 					   SS_ARG(ss_cell_str(t, largest, "plane"))));
-	ss_result_say(out, ndevices ? ss_arena_printf(q->arena, "%zu plane%s with events %s a device.", ndevices,
-						      ndevices == 1 ? "" : "s", ndevices == 1 ? "is" : "are each") :
+	ss_result_say(out, ndevices ? ss_arena_printf(q->arena, "%zu device plane%s hold%s events.", ndevices,
+						      ndevices == 1 ? "" : "s", ndevices == 1 ? "s" : "") :
 				      SS_STR("No device plane holds events: only the host was traced."));
 	if (dropped) {
 		out->conclusion.mood = SS_MOOD_WARN;

@@ -20,8 +20,8 @@ enum { STEP, CHANNEL, SRC, DST, BYTES, LATENCY_US, GIB_PER_S, SEND_DELAY_US, SEN
 static const struct ss_col cols[] = {
 	INT("step_num", "Step", COUNT, NULL),
 	INT("channel_id", "Channel", NONE, NULL),
-	INT("src_core", "From core", NONE, "-1 if the profile does not record it"),
-	INT("dst_core", "To core", NONE, NULL),
+	ID("src_core", "From core", "-1 if the profile does not record it"),
+	ID("dst_core", "To core", NULL),
 	INT("bytes", "Data transferred", BYTES, "0 if the operation does not record it"),
 	NUM("latency_us", "Latency", US, "Begin of the send to the end of recv-done"),
 	NUM("bandwidth", "Bandwidth", GIB_PER_S, "Data transferred / latency"),

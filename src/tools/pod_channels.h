@@ -1,5 +1,5 @@
 /*
- * pod_channels.h - the pod viewer's table of channels: what went from which core to which in each step.
+ * pod_channels.h - the pod viewer's table of channels: the transfers between cores in each step.
  */
 #ifndef SS_TOOLS_POD_CHANNELS_H
 #define SS_TOOLS_POD_CHANNELS_H

@@ -23,7 +23,7 @@ static const struct ss_col step_cols[] = {
 	INT("cores", "Cores", COUNT, "Cores that are shown"),
 	STR("bottleneck", "Bottleneck", "The part with the longest time, summed over cores"),
 	NUM("bottleneck_frac", "Its share", FRAC, "Time of that part / time of the step, mean over the cores"),
-	INT("busiest_core", "Busiest core", NONE, "All other cores wait for it"),
+	INT("busiest_core", "Busiest core", NONE, "The core for which all other cores wait"),
 	NUM("busiest_us", "Busiest core's work", US, "Step time - input - transfers - collectives - \"All others\""),
 	INT("idlest_core", "Least busy core", NONE, NULL),
 	NUM("idlest_us", "Least busy core's work", US, NULL),
@@ -47,13 +47,13 @@ static const struct ss_col core_cols[] = {
 	INT("core_id", "Core", NONE,
 	    "1000 times the number of the host plus the number of the core; 1 for a host's GPUs or CPUs together"),
 	STR("host_name", "Host", NULL),
-	NUM("total_us", "Step time", US, "From the begin to the end of the step; on TPUs the maximum over cores"),
-	STR("bottleneck", "Bottleneck", "The part with the longest time"),
+	NUM("total_us", "Step time", US, "Time from the begin to the end of the step; on TPUs the maximum over cores"),
+	STR("bottleneck", "Bottleneck", "Name of the part with the longest time"),
 	NUM("device_compute_us", "Device compute", US, "Operations that compute"),
 	NUM("device_to_device_us", "Device to device", US, "Sending to and receiving from other devices"),
 	NUM("collectives_us", "Device collective communication", US, "All-reduce and all-to-all"),
 	NUM("host_compute_us", "Host compute", US, NULL),
-	NUM("kernel_launch_us", "Kernel launch", US, "The host prepares the next work of the device"),
+	NUM("kernel_launch_us", "Kernel launch", US, "Time in which the host prepares the next work of the device"),
 	NUM("input_us", "Input", US, "Waiting for input, and copying it to the device"),
 	NUM("output_us", "Output", US, "Copying results to the host"),
 	NUM("compile_us", "Compilation", US, NULL),
@@ -63,21 +63,21 @@ static const struct ss_col core_cols[] = {
 static const struct ss_col place_cols[] = {
 	INT("core_id", "Core", NONE, NULL),
 	STR("host_name", "Host", NULL),
-	INT("global_chip_id", "Chip", NONE, "Global chip ID; -1 if the profile does not record it"),
-	INT("local_chip_id", "Chip on host", NONE, NULL),
-	INT("core_num", "Core on chip", NONE, NULL),
-	INT("device_ordinal", "Device", NONE, "Number of the device on its host"),
-	INT("replica_id", "Replica", NONE, "-1 if the profile does not record it"),
+	ID("global_chip_id", "Chip", "Global chip ID; -1 if the profile does not record it"),
+	ID("local_chip_id", "Chip on host", NULL),
+	ID("core_num", "Core on chip", NULL),
+	ID("device_ordinal", "Device", "Number of the device on its host"),
+	ID("replica_id", "Replica", "-1 if the profile does not record it"),
 };
 
 static const struct ss_col collective_cols[] = {
 	INT("step_num", "Step", COUNT, NULL),
 	INT("collective_id", "Collective", NONE, "Equal on all participating cores"),
 	INT("cores", "Cores", COUNT, "Participating cores"),
-	NUM("least_us", "Shortest", US, "On the core that arrives last: the transfer itself"),
-	NUM("most_us", "Longest", US, "On the core that waits longest"),
+	NUM("least_us", "Shortest", US, "Duration on the core that arrives last: the transfer itself"),
+	NUM("most_us", "Longest", US, "Duration on the core that waits longest"),
 	STR("hlo_op_name", "Operation", NULL),
-	INT("last_core", "Core that came last", NONE, "The core with the shortest time"),
+	INT("last_core", "Core that arrived last", NONE, "The core with the shortest time"),
 	NUM("waiting_us", "Waiting", US, "Longest - shortest: waiting for the last core"),
 };
 
@@ -203,7 +203,7 @@ static bool cores(const struct ss_request *q, const struct ss_steps *steps, stru
 	return true;
 }
 
-/* What a core does by itself: waiting, for others or for input, is no work. */
+/* A core's own work: waiting for others or for input is no work. */
 static uint64_t work_of(const uint64_t part_ps[SS_STEP_PART_COUNT], uint64_t dur_ps)
 {
 	uint64_t waits = part_ps[SS_STEP_PART_OTHER] + part_ps[SS_STEP_PART_COLLECTIVES] + part_ps[SS_STEP_PART_INPUT] +

@@ -16,6 +16,7 @@
 #include "tools/words.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #define MAX_OPS 1000
 
@@ -91,7 +92,7 @@ static const struct ss_col all_cols[COL_COUNT] = {
 	NUM("vmem_write_operational_intensity", "VMEM write intensity (FLOP/byte)", FLOP_PER_BYTE, NULL),
 	NUM("bottleneck_operational_intensity", "Intensity at the limit (FLOP/byte)", FLOP_PER_BYTE,
 	    "FLOPs / bytes of the memory that bounds it"),
-	STR("bound_by", "Bound by", "The hardware limit that it comes closest to"),
+	STR("bound_by", "Bound by", "The hardware limit that is closest to its rate"),
 	NUM("total_time_per_core", "Total time per core (us)", US, "Total time / cores"),
 	NUM("total_time_in_percentage", "Total time (%)", FRAC, "Total time / time of the device"),
 	NUM("optimal_flop_rate", "Optimal FLOP rate (GFLOP/s)", GFLOP_PER_S,
@@ -135,6 +136,7 @@ struct ctx {
 	bool cpu; /* threads: what their operations cost is known, not what each does in a step, nor any peak */
 	const struct ss_steps *steps;
 	bool gpu, infeed;
+	bool as_xprof;
 	bool mean; /* XProf has it of TPUs, and empty of GPUs of several hosts */
 	uint64_t total_ps; /* the device's time, of this pass */
 	size_t at[COL_COUNT]; /* number in the table; SS_NPOS: not a column here */
@@ -247,6 +249,28 @@ static void add_total(struct ctx *c)
 	add_program(c, SS_STR("Total"), &sum, c->total_ps, 1);
 }
 
+/*
+ * The start or the end of an asynchronous operation: the cost model counts the bytes of the whole for both, and they move between
+ * the two. Divided by the time of either they are no rate: a copy's start that takes 2 ns would reach a million times the peak.
+ */
+static bool is_async_part(struct ss_str category)
+{
+	return ss_str_ends(category, SS_STR("-start")) || ss_str_ends(category, SS_STR("-done"));
+}
+
+static void set_rates_unknown(const struct ctx *c)
+{
+	static const size_t rates[] = {
+		COL_FLOP_RATE,	   COL_MODEL_FLOP_RATE, COL_MEMORY_BW,		COL_HBM_BW,
+		COL_CMEM_READ_BW,  COL_CMEM_WRITE_BW,	COL_VMEM_READ_BW,	COL_VMEM_WRITE_BW,
+		COL_OPTIMAL_FLOP_RATE, COL_EFFICIENCY,	COL_COMPUTE_EFFICIENCY, COL_MAX_MEMORY,
+	};
+	for (size_t i = 0; i < SS_COUNT(rates); i++)
+		set(c, rates[i], NAN);
+	if (c->at[COL_BOUND_BY] != SS_NPOS)
+		ss_set_str(c->t, c->at[COL_BOUND_BY], SS_STR("Unknown"));
+}
+
 static void add_op(const struct ctx *c, const struct ss_op *op, double rank, double *cumulative)
 {
 	struct ss_str program = ss_program_cell(op, c->t->arena), source = ss_source_cell(op, c->t->arena);
@@ -272,6 +296,8 @@ static void add_op(const struct ctx *c, const struct ss_op *op, double rank, dou
 	set(c, COL_TOTAL_FRAC, ss_ratio((double)op->time_ps, (double)c->total_ps));
 	struct ss_roofline r = ss_roofline_of(&op->cost, op->time_ps, 0, &c->env->peaks, c->env->hardware);
 	set_rates(c, &r);
+	if (!c->as_xprof && r.memory_bw > 0 && is_async_part(op->category))
+		set_rates_unknown(c);
 }
 
 /* IDLE takes its place among the thousand although it is no row. */
@@ -428,6 +454,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	c.steps = c.ops ? ss_model_steps(q->model, true, err) : NULL;
 	if (!c.steps)
 		return false;
+	c.as_xprof = q->as_xprof;
 	c.gpu = ss_str_contains(c.env->device_type, SS_STR("GPU"));
 	c.mean = !c.gpu || q->model->nhosts > 1;
 	bool has_device = c.gpu || c.env->hardware == SS_HW_TPU;
@@ -459,7 +486,7 @@ static struct ss_str advice_for(struct ss_str bound)
 {
 	if (ss_str_contains(bound, SS_STR("ompute")))
 		return SS_STR(
-			"Narrower numbers or less arithmetic make it faster; fewer bytes do not.");
+			"Narrower number types or less arithmetic make it faster; fewer bytes do not.");
 	return bound.n && !ss_str_is(bound, "Unknown")
 		       ? SS_STR("Fewer bytes make it faster; less arithmetic does not.")
 		       : SS_STR("");
@@ -484,16 +511,15 @@ static void say_op(struct ss_result *out, const struct ss_table *t, size_t first
 	double near = ss_cell_f64(t, top, "roofline_efficiency");
 	struct ss_str bound = ss_cell_str(t, top, "bound_by");
 	ss_say(out,
-	       "'" SS_FMT "' takes the most time of the operations with known work (%s); it "
+	       "'" SS_FMT "' takes the most time of the operations whose rate is known (%s); it "
 			  "does %s of what its nearest limit, " SS_FMT ", allows.",
 	       SS_ARG(ss_cell_str(t, top, "operation")), ss_value_words(SS_UNIT_US, max).s,
 	       ss_value_words(SS_UNIT_FRAC, near).s, SS_ARG(bound));
 	if (near >= NEAR_LIMIT_FRAC && near <= MOST_FRAC)
 		ss_result_say(out, advice_for(bound));
 	if (near > MOST_FRAC)
-		ss_result_say(out, SS_STR("More than 100 % is impossible: the compiler's estimate of "
-					  "the work is too high, or the device is "
-					  "faster than what is known of it."));
+		ss_result_say(out, SS_STR("More than 100 % is impossible: the compiler's estimate of the work is too high, or "
+		    "the device is faster than its known peak."));
 }
 
 #define KNOWN_FRAC 0.5 /* of the operations' time: less known work says too little about the whole */
@@ -508,7 +534,10 @@ static double known_frac(const struct ss_table *t, size_t first)
 		if (ss_str_is(ss_cell_str(t, i, "category"), "IDLE") || !(us > 0))
 			continue;
 		all += us;
-		known += ss_cell_f64(t, i, "measured_flop_rate") > 0 || ss_cell_f64(t, i, "roofline_efficiency") > 0 ? us : 0;
+		bool counted = ss_cell_f64(t, i, "measured_flop_rate") > 0 || ss_cell_f64(t, i, "roofline_efficiency") > 0;
+		/* Of an asynchronous one the bytes are known, and no rate. */
+		bool async = is_async_part(ss_cell_str(t, i, "category")) && isnan(ss_cell_f64(t, i, "measured_memory_bw"));
+		known += counted || async ? us : 0;
 	}
 	return all > 0 ? known / all : 0;
 }
@@ -526,8 +555,8 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	double known = known_frac(t, row);
 	if (known > 0 && known < KNOWN_FRAC)
 		ss_say(out,
-		       "Only operations with %s of the operations' time tell their work (FLOPs, bytes): how close the whole "
-		       "program comes to the limits of the device is not known.",
+		       "Only operations with %s of the operations' time have a known amount of work (FLOPs, bytes), so it is "
+		       "not known how close the whole program comes to the limits of the device.",
 		       ss_value_words(SS_UNIT_FRAC, known).s);
 	else if (near > 0 && rate > 0)
 		ss_say(out,
@@ -539,13 +568,12 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		       SS_ARG(ss_cell_str(t, row, "bound_by")));
 	else if (rate >= SMALLEST_GFLOPS)
 		ss_say(out,
-		       "The operations compute at %s. The peaks of the device are not known, so how near that comes to "
-		       "them cannot be told.",
+		       "The operations compute at %s. The peaks of the device are not known, so their share of the peak is "
+		       "unknown.",
 		       ss_value_words(SS_UNIT_GFLOP_PER_S, rate).s);
 	else
-		ss_result_say(out, SS_STR("The work of the program's operations (FLOPs, "
-					  "bytes) is not known: how near they come to "
-					  "the limits of the device cannot be told."));
+		ss_result_say(out, SS_STR("The work of the program's operations (FLOPs, bytes) is not known, so it is not "
+		    "known how close they come to the limits of the device."));
 	say_op(out, t, row);
 	return true;
 }
@@ -555,6 +583,8 @@ const struct ss_tool ss_tool_roofline_model = {
 	.title = "Roofline",
 	.summary = "How close the program, its steps and its ops come to the hardware limits",
 	.kind = SS_KIND_TABLES,
+	.flags = SS_TOOL_SUMS_HOSTS | SS_TOOL_VISITS,
+	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_INFERRED_STEPS,
 	.run = run,
 	.conclude = conclude,
 };

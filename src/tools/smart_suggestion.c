@@ -14,9 +14,9 @@ enum { SUG_RULE, SUG_TITLE, SUG_PERCENT, SUG_SUBJECT, SUG_FINDING };
 static const struct ss_col suggestion_cols[] = {
 	STR("rule", "Cause", "One word for each kind of cause: docs/verdicts.md lists them"),
 	STR("title", "Suggestion", NULL),
-	NUM("percent", "Share", PERCENT, "Of the recorded time; absent where it takes none, or none that is known"),
-	STR("subject", "Who or what", NULL),
-	STR("finding", "What was found", NULL),
+	NUM("percent", "Share", PERCENT, "Share of the recorded time; absent if it takes no time or the time is not known"),
+	STR("subject", "Subject", "Host, device or thread that the finding is about"),
+	STR("finding", "Finding", NULL),
 };
 
 enum { ADV_SUGGESTION, ADV_TEXT };
@@ -31,19 +31,19 @@ enum { EV_SUGGESTION, EV_FIGURE, EV_VALUE, EV_NUMBER, EV_UNIT, EV_HOST, EV_TOOL,
 static const struct ss_col evidence_cols[] = {
 	INT("suggestion", "Suggestion row", NONE, "Row of the table of suggestions"),
 	STR("figure", "Figure", NULL),
-	STR("value", "Value", "As it is shown to people"),
-	NUM("number", "Number", NONE, "The same as a number in its unit; absent where it is a word"),
+	STR("value", "Value", "Value as text, with its unit"),
+	NUM("number", "Number", NONE, "Value as a number in its unit; absent if the value is a word"),
 	STR("unit", "Unit", "share: 1 is the whole; ps, bytes, count, per step"),
 	STR("host", "Host", NULL),
-	STR("tool", "Tool", "Where to look"),
-	STR("link", "Link", "Query of the page that shows it; of the timeline with the stretch in which it takes longest"),
+	STR("tool", "Tool", "Tool that shows the figure"),
+	STR("link", "Link", "Query of the page that shows it; for the timeline with the time range in which it takes longest"),
 };
 
 enum { NJ_CAUSE, NJ_WHY };
 
 static const struct ss_col not_judged_cols[] = {
 	STR("rule", "Cause", NULL),
-	STR("why", "Why not", "What the recording lacks"),
+	STR("why", "Why not", "Data that the recording does not hold"),
 };
 
 #define BARRIER_PERCENT 10.0
@@ -112,8 +112,7 @@ static void add_far_hosts(struct ss_table *t, const struct ss_event_shares *s)
 		const struct ss_host_share *h = &s->hosts[i];
 		if (h->straggler)
 			add_advice(t, 0, ss_arena_printf(t->arena, "Look at " SS_FMT ": it spends %.1f%% of its step time at "
-							 "barriers, far from what the others do. The one that waits least is "
-							 "the one that the others wait for.",
+			    "barriers, which differs much from the other hosts. The others wait for the host that waits least.",
 							 SS_ARG(h->hostname), 100 * h->mean_frac));
 	}
 }
@@ -169,7 +168,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	(void)q;
 	(void)err;
 	if (!t->nrows) {
-		ss_result_say(out, SS_STR("This profile has no events from which a bottleneck could be told."));
+		ss_result_say(out, SS_STR("This profile has no events that show a bottleneck."));
 		return true;
 	}
 	for (size_t i = 0; i < t->nrows; i++)

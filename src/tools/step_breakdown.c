@@ -13,23 +13,25 @@ enum {
 	S_STEP, S_TIME, S_KERNEL, S_MEMCPY, S_MEMSET, S_COMMUNICATION, S_RUNTIME, S_DATALOADER, S_CPU_OP, S_OTHER, S_COLS
 };
 
-#define STEP_COLS(communication, meaning)                                                                                     \
+#define STEP_COLS(communication, meaning)                                                                                    \
 	{                                                                                                                    \
 		INT("step", "Step", NONE, "N of ProfilerStep#N"),                                                            \
 		NUM("step_us", "Step time", US, NULL),                                                                       \
-		NUM("kernel_us", "Kernels", US, "A kernel runs that is not a collective"),                                   \
-		NUM("memcpy_us", "Copies", US, "Else a copy runs"),                                                          \
-		NUM("memset_us", "Fills", US, "Else memory is set"),                                                         \
+		NUM("kernel_us", "Kernels", US, "Time in which a kernel runs that is not a collective"),                     \
+		NUM("memcpy_us", "Copies", US, "Remaining time in which a copy runs"),                                       \
+		NUM("memset_us", "Fills", US, "Remaining time in which memory is set"),                                      \
 		NUM("communication_us", communication, US, meaning),                                                         \
-		NUM("runtime_us", "Runtime", US, "Else a thread is in a call of the device's library"),                      \
-		NUM("dataloader_us", "DataLoader", US, "Else a thread waits for the DataLoader"),                            \
-		NUM("cpu_op_us", "CPU operators", US, "Else a thread is in an operator or in a range that the program marked"), \
-		NUM("other_us", "Other", US, "Else"),                                                                        \
+		NUM("runtime_us", "Runtime", US, "Remaining time in which a thread is in a call of the device's library"),   \
+		NUM("dataloader_us", "DataLoader", US, "Remaining time in which a thread waits for the DataLoader"),         \
+		NUM("cpu_op_us", "CPU operators", US,                                                                        \
+		    "Remaining time in which a thread is in an operator or in a range that the program marked"),             \
+		NUM("other_us", "Other", US, "Remaining time"),                                                              \
 	}
 
-static const struct ss_col step_cols[S_COLS] = STEP_COLS("Exposed communication", "Else a collective runs");
+static const struct ss_col step_cols[S_COLS] = STEP_COLS("Exposed communication", "Remaining time in which a collective runs");
 static const struct ss_col host_step_cols[S_COLS] =
-	STEP_COLS("Communication", "A collective of gloo runs, also while operators run: 'distributed' has what no operator hides");
+	STEP_COLS("Communication", "Time in which a collective of gloo runs, with or without operators: 'distributed' shows "
+	    "the part that no operator hides");
 
 enum { A_CATEGORY, A_TIME, A_SHARE, A_COLS };
 
@@ -43,7 +45,7 @@ static const char *const names[SS_TORCH_CLASSES] = { "kernel",	"memcpy",     "me
 						     "runtime", "dataloader", "cpu_op", "other" };
 
 static const struct ss_param params[] = {
-	{ "extent", "host|device", "host", "a step is the host's mark, or lasts until the device is done with it" },
+	{ "extent", "host|device", "host", "end of a step: the end of the host's mark, or the end of its work on the device" },
 };
 
 static void fill_steps(struct ss_table *t, const struct ss_torch_step_time *v, size_t n)
@@ -78,8 +80,9 @@ static void note_cut(const struct ss_torch *t, struct ss_result *out)
 {
 	if (!t->marked && t->steps.n)
 		ss_result_note(out, SS_INFO,
-			       SS_STR("The program marked no steps, so the whole recording is one: give torch.profiler a "
-				      "schedule and call prof.step() once an iteration"));
+			       t->kineto ? SS_STR("The program marked no steps, so the whole recording is one: give "
+						  "torch.profiler a schedule and call prof.step() once an iteration") :
+					   SS_STR("The program marked no steps, so the whole recording is one"));
 }
 
 const struct ss_tool ss_tool_step_breakdown;
@@ -131,7 +134,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_step_breakdown = {
 	.name = "step_breakdown",
 	.title = "Step breakdown",
-	.summary = "PyTorch: what each moment of a step went to",
+	.summary = "PyTorch: steps divided into kernels, copies, calls, data loading and other kinds of time",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.params = params,

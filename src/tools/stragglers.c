@@ -16,39 +16,40 @@ static const struct ss_col verdict_cols[] = {
 	    "straggler: one host; uneven: several hosts or devices have more work; rotating: changing hosts; network: transfers; "
 	    "balanced: nobody; "
 	    "inconclusive: too few figures"),
-	STR("host", "Host", "The host; for an inconclusive verdict the candidate"),
-	INT("device", "Device", NONE, "The one device of the host, -1: all of them"),
+	STR("host", "Host", "Host that the verdict names; for an inconclusive verdict the candidate"),
+	ID("device", "Device", "Device of the host, if one device is the cause; -1: all devices"),
 	STR("cause", "Cause",
-	    "What of its time is longer than the others': compute (some operations), slower_clock (all alike), input, host, "
-	    "copy; or transfer"),
+	    "Part of its time that is longer than on other hosts: compute (some operations), slower_clock (all operations "
+	    "alike), input, host, copy; or transfer"),
 	STR("pattern", "Pattern", "constant, periodic, drifting or intermittent"),
-	NUM("steps_frac", "Steps", FRAC, "Share of the steps that it held up"),
-	NUM("lost_us_per_step", "Lost a Step (us)", US, "By how much it makes all steps longer: an upper bound of the gain"),
-	NUM("confidence_frac", "Confidence", FRAC, "Probability that it is not the same one by chance"),
-	NUM("noise_us", "Noise (us)", US, "Of a host's own time from step to step, 1 standard deviation"),
+	NUM("steps_frac", "Steps", FRAC, "Share of the steps that the host held up"),
+	NUM("lost_us_per_step", "Lost a Step (us)", US, "Time that it adds to all steps: an upper bound of the gain"),
+	NUM("confidence_frac", "Confidence", FRAC, "Probability that it is not the same host by chance"),
+	NUM("noise_us", "Noise (us)", US, "Standard deviation of a host's own time between steps"),
 };
 
-enum { S_STEP, S_HOST, S_DEVICE, S_LOST, S_STEP_US, S_SLOW };
+enum { S_STEP, S_HOST, S_DEVICE, S_LOST, S_STEP_US, S_SLOW, S_ROUND };
 
 static const struct ss_col step_cols[] = {
 	INT("step_num", "Step", NONE, NULL),
-	STR("host", "Longest Host", "The host that itself needed longest for the step"),
-	INT("device", "Device", NONE, "Its slowest device"),
-	NUM("lost_us", "Lost (us)", US, "How much longer it needed than the median host"),
-	NUM("step_us", "Step (us)", US, "The longest window of the step"),
-	FLAG("slow", "Slow", "It lost more than noise explains, and 2 % of a step"),
+	STR("host", "Longest Host", "The host with the longest own time in the step"),
+	INT("device", "Device", NONE, "Slowest device of the host"),
+	NUM("lost_us", "Lost (us)", US, "Own time minus that of the median host"),
+	NUM("step_us", "Step (us)", US, "Longest window of the step on any host"),
+	FLAG("slow", "Slow", "Whether the loss exceeds the noise and 2 % of a step"),
+	SS_STEP_ROUND_COL,
 };
 
 enum { H_HOST, H_LAST, H_OWN, H_EXCESS, H_NOISE, H_STEPS };
 
 static const struct ss_col host_cols[] = {
 	STR("host", "Host", NULL),
-	NUM("last_frac", "Last", FRAC, "Share of the collectives over several hosts that it came last to"),
+	NUM("last_frac", "Last", FRAC, "Share of the collectives over several hosts at which it arrived last"),
 	NUM("own_us", "Own Time (us)", US,
-	    "What it needs itself for a step: all but exposed communication, of its slowest device; mean"),
-	NUM("excess_us", "Excess (us)", US, "Median of what that is beyond the median host"),
-	NUM("excess_noise_us", "Excess Noise (us)", US, "1 standard deviation of it"),
-	INT("culprit_steps", "Held Up", COUNT, "Slow steps in which it needed longest"),
+	    "Mean time of a step without exposed communication, on the slowest device of the host"),
+	NUM("excess_us", "Excess (us)", US, "Median of the difference to the median host"),
+	NUM("excess_noise_us", "Excess Noise (us)", US, "Standard deviation of the excess"),
+	INT("culprit_steps", "Held Up", COUNT, "Slow steps in which the host had the longest own time"),
 };
 
 static void fill_verdict(struct ss_result *out, const struct ss_straggler_verdict *v)
@@ -68,11 +69,11 @@ static void fill_verdict(struct ss_result *out, const struct ss_straggler_verdic
 
 static void fill_steps(struct ss_result *out, const struct ss_cluster *c, const struct ss_straggler *s)
 {
-	struct ss_table *t = ss_result_table(out, "steps", "Steps", step_cols, SS_COUNT(step_cols));
+	struct ss_table *t = ss_result_table(out, "steps", "Steps", step_cols, ss_step_columns(c, SS_COUNT(step_cols)));
 	for (size_t i = 0; i < s->steps.n; i++) {
 		ss_table_row(t);
 		const struct ss_straggler_step *st = &s->steps.v[i];
-		ss_set_i64(t, S_STEP, st->step);
+		ss_set_step(t, c, S_STEP, S_ROUND, st->step);
 		ss_set_str(t, S_HOST, c->hosts.v[st->host].name);
 		ss_set_i64(t, S_DEVICE, c->devices.v[st->device].ordinal);
 		ss_set_f64(t, S_LOST, ss_ps_us(st->lost_ps));
@@ -108,8 +109,6 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	bool ok = true;
 	if (ok && s->verdict.why)
 		ss_result_note(out, SS_INFO, ss_str_from(s->verdict.why));
-	if (ok && s->verdict.nhosts == 1)
-		ss_result_note(out, SS_INFO, SS_STR("this is the recording of one host: there is nobody to compare it with"));
 	ok = ok && ss_cluster_notes(c, out);
 	return ok || ss_fail_mem(err);
 }
@@ -121,12 +120,12 @@ static void say_kind(struct ss_result *out, const struct ss_table *t, struct ss_
 	double frac = ss_cell_f64(t, 0, "steps_frac"), lost = ss_cell_f64(t, 0, "lost_us_per_step");
 	if (ss_str_is(kind, "straggler")) {
 		ss_say(out,
-		       "'" SS_FMT "' holds up the other hosts in %s of the steps; without "
-				  "that a step would be at most %s shorter.",
+		       "'" SS_FMT "' holds up the other hosts in %s of the steps; without this delay a step would be at most "
+		       "%s shorter.",
 		       SS_ARG(host), ss_value_words(SS_UNIT_FRAC, frac).s,
 		       ss_value_words(SS_UNIT_US, lost).s);
 		if (cause.n)
-			ss_say(out, "What is longer there than on the others: " SS_FMT ".",
+			ss_say(out, "Longer there than on the others: " SS_FMT ".",
 			       SS_ARG(cause));
 		return;
 	}
@@ -169,8 +168,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	if (!t->nrows || !hosts->nrows)
 		return true;
 	if (hosts->nrows == 1 && !ss_str_is(kind, "inconclusive")) {
-		ss_result_say(out, SS_STR("This is the recording of one host: there is no "
-					  "other host to compare it with."));
+		ss_result_say(out, SS_STR("This is the recording of one host, so there is no other host to compare it with."));
 		return true;
 	}
 	if (!ss_str_is(kind, "balanced"))
@@ -182,7 +180,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_stragglers = {
 	.name = "stragglers",
 	.title = "Stragglers",
-	.summary = "Which host holds up the others, how often, at what cost, and why",
+	.summary = "The host that holds up the others: how often, at what cost, and why",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
 	.facts = SS_FACTS_CLUSTER,

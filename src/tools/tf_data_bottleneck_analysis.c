@@ -48,7 +48,7 @@ static const char *const advice_texts[] = {
 	[ADVICE_SERVICE] =
 		"The data service is slow. Profile one of its workers with this tool, or add workers",
 	[ADVICE_REMOTE] =
-		"The pipeline waits for another machine. Profile that machine, and check the network between",
+		"The pipeline waits for another machine. Profile that machine, and check the network between the machines",
 	[ADVICE_PARALLEL] =
 		"The stage handles one element at a time. Set num_parallel_calls=tf.data.AUTOTUNE; "
 		"if its output is small enough, cache it",
@@ -292,7 +292,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_tf_data_bottleneck_analysis = {
 	.name = "tf_data_bottleneck_analysis",
 	.title = "tf.data bottleneck analysis",
-	.summary = "The stage of a tf.data input pipeline that the program waits for, and what to do about it",
+	.summary = "The stage of a tf.data input pipeline for which the program waits, and how to make it faster",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_OF_PARTS,
 	.present = ss_host_has_tfdata,

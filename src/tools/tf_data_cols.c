@@ -8,8 +8,8 @@ const struct ss_col ss_tf_data_bottleneck_cols[BN_COLS] = {
 	STR("input_pipeline", "Input Pipeline", NULL),
 	INT("max_latency_ps", "Max Latency", PS, "The slowest element"),
 	STR("iterator_name", "Bottleneck", "Stage the slowest element waited for most"),
-	STR("iterator_long_name", "Stage", "The stage with its place in the pipeline"),
-	INT("iterator_latency_ps", "Bottleneck Latency", PS, "Time of its own, of all threads"),
+	STR("iterator_long_name", "Stage", "Name of the stage with its place in the pipeline"),
+	INT("iterator_latency_ps", "Bottleneck Latency", PS, "Self time of the stage, summed over all threads"),
 	STR("suggestion", "Suggestion", NULL),
 };
 
@@ -28,22 +28,22 @@ const struct ss_col ss_tf_data_pipeline_cols[PL_COLS] = {
 const struct ss_col ss_tf_data_iterator_cols[IT_COLS] = {
 	STR("host", "Host", NULL),
 	STR("id", "Iterator", NULL),
-	STR("parent_id", "Parent", "Iterator that asks this one for elements; 0: the program does"),
+	STR("parent_id", "Parent", "Iterator that requests elements from this one; 0: the program"),
 	STR("name", "Name", NULL),
 	STR("long_name", "Long name", NULL),
-	FLAG("is_async", "Works ahead", "Has threads of its own"),
+	FLAG("is_async", "Works ahead", "Whether the stage has its own threads"),
 };
 
 const struct ss_col ss_tf_data_stat_cols[ST_COLS] = {
 	STR("host", "Host", NULL),
 	STR("pipeline_id", "Input Pipeline", "Number of its root iterator"),
-	INT("rank", "Rank", NONE, "0 is the pipeline's slowest element"),
+	INT("rank", "Rank", NONE, "Rank by duration; 0: the slowest element of the pipeline"),
 	STR("id", "Iterator", NULL),
 	STR("name", "Name", NULL),
 	INT("start_time_ps", "Start Time", PS, "Since the profile began"),
-	INT("duration_ps", "Total Duration", PS, "All calls for this element, on all threads"),
-	INT("self_time_ps", "Self Duration", PS, "Without what overlaps the calls below"),
+	INT("duration_ps", "Total Duration", PS, "Time of all calls for this element, on all threads"),
+	INT("self_time_ps", "Self Duration", PS, "Time without the overlap with nested calls"),
 	INT("calls", "# calls", COUNT, NULL),
-	FLAG("is_blocking", "Critical path", "The program waited for it"),
-	FLAG("is_bottleneck", "Bottleneck", "Most time of its own on the critical path"),
+	FLAG("is_blocking", "Critical path", "Whether the program waited for the stage"),
+	FLAG("is_bottleneck", "Bottleneck", "Whether the stage has the most self time on the critical path"),
 };

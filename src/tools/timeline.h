@@ -2,9 +2,9 @@
  * timeline.h - timelines as answers: from the level-of-detail index of the model to struct
  * ss_timeline.
  *
- * One function for each route of our page (docs/api.md) but the tool trace_viewer@, which answers
- * XProf's clients. Everything that is returned lives in the arena, which is the request's. Event
- * and track numbers count over all hosts of the model.
+ * One function for each route of our page (docs/api.md), except the tool trace_viewer@, which answers
+ * XProf's clients. All results live in the arena of the request. Event and track numbers count over
+ * all hosts of the model.
  */
 #ifndef SS_TOOLS_TIMELINE_H
 #define SS_TOOLS_TIMELINE_H
@@ -31,19 +31,19 @@ struct ss_timeline_request {
 	} arrows;			/* between the slices of the answer */
 };
 
-/* What to draw of the range at a width. */
+/* The slices to draw of the range at a width. */
 struct ss_timeline *ss_timeline_slices(struct ss_model *m, const struct ss_timeline_request *q, struct ss_arena *arena,
 				       struct ss_err *err);
 /*
- * One event with all its arguments and the events its flow ties it to; SS_ENOTFOUND when there is
- * no such number.
+ * One event with all its arguments and the events that its flow connects; SS_ENOTFOUND: there is no
+ * event of this number.
  */
 struct ss_timeline *ss_timeline_event(struct ss_model *m, uint64_t event, struct ss_arena *arena, struct ss_err *err);
 
 /*
- * What many hosts add to an answer's slices, found by device, time and name: as few arrows as are
- * seen, and none where clocks leave open who came last. False: memory is out, or the hosts cannot be
- * joined. timeline_hosts.c.
+ * Add the arrows between hosts to an answer's slices, which are found by device, time and name. Only
+ * visible arrows are added, and none if the clocks do not show which host came last. False: memory is
+ * out, or the hosts cannot be joined. timeline_hosts.c.
  */
 bool ss_timeline_join_hosts(struct ss_timeline *tl, struct ss_model *m, const struct ss_model_trace *mt, struct ss_arena *arena,
 			    struct ss_err *err);
@@ -51,7 +51,7 @@ bool ss_timeline_draw_path(struct ss_timeline *tl, struct ss_model *m, const str
 			   struct ss_err *err);
 
 struct ss_timeline_search {
-	struct ss_str text;		/* anywhere in the name, letters without case; empty finds nothing */
+	struct ss_str text;		/* anywhere in the name, without regard to case; empty finds nothing */
 	enum { SS_SEARCH_FIRST, SS_SEARCH_AFTER, SS_SEARCH_BEFORE, SS_SEARCH_FROM } where;
 	uint64_t event;			/* AFTER, BEFORE: relative to this event, which need not match */
 	uint64_t from_ps;		/* FROM: the first that begins there or later */
@@ -97,8 +97,9 @@ struct ss_timeline_bands_query {
 };
 
 /*
- * How busy each section was: devices by kind of work, of others the share of their threads that were in an event. One walk
- * over the events that lie in the range, and over those before them that are not closed by its begin. timeline_bands.c.
+ * The busy share of each section: devices by kind of work, other sections by the share of their threads
+ * that were in an event. One walk over the events that lie in the range, and over those before them
+ * that are not closed by its begin. timeline_bands.c.
  */
 struct ss_tl_bands *ss_timeline_bands(struct ss_model *m, const struct ss_timeline_bands_query *q, struct ss_arena *arena,
 				      struct ss_err *err);
@@ -123,7 +124,7 @@ struct ss_tl_names *ss_timeline_names(struct ss_model *m, const struct ss_timeli
 
 /* The model whose times a request's parameter `clocks` (recorded or aligned) asks for. NULL on failure. timeline_clocks.c */
 struct ss_model *ss_request_clocks(const struct ss_request *q, const struct ss_tool *tool, struct ss_err *err);
-/* What aligning came to, in a sentence or two; in the arena. timeline_clocks.c */
+/* The result of aligning the clocks, in one or two sentences; in the arena. timeline_clocks.c */
 struct ss_str ss_clocks_words(const struct ss_cluster *c, struct ss_arena *arena);
 /* The same of an aligned model, and each host's clock: tl->clocks. */
 bool ss_timeline_tell_clocks(struct ss_timeline *tl, struct ss_model *m, struct ss_arena *arena, struct ss_err *err);

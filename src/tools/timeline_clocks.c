@@ -17,7 +17,7 @@ struct ss_model *ss_request_clocks(const struct ss_request *q, const struct ss_t
 	return NULL;
 }
 
-/* What the alignment came to. */
+/* The result of the alignment. */
 struct outcome {
 	size_t ncorrected, nknown, nunknown;
 	const struct ss_cluster_host *most;	/* corrected by most */

@@ -145,7 +145,7 @@ static struct place find_launch(const struct search *s, const struct place *end)
 	return best;
 }
 
-/* Of the thread that starts programs, the innermost event that takes at least half of the gap. */
+/* The innermost event that takes at least half of the gap, on the thread that starts programs. */
 static bool find_host(const struct search *s, struct place *best, struct ss_err *err)
 {
 	const struct ss_trace *tr = s->mt->hosts[s->h];

@@ -80,7 +80,7 @@ static uint32_t slice_on(const struct joining *j, const struct ss_tl_track *t, i
 	return SS_NONE;
 }
 
-/* What a device began at a moment, among the slices of the answer; SS_NONE where it is not drawn. */
+/* The slice of the answer that begins on a device at a moment; SS_NONE: it is not drawn. */
 static uint32_t find_slice(const struct joining *j, uint32_t device, int64_t common_ps, struct ss_str op, enum ss_comm kind)
 {
 	size_t h = host_of(j, device);

@@ -15,7 +15,7 @@ static const struct ss_col track_cols[] = {
 	{ "track", "Track", SS_TYPE_STR, SS_UNIT_NONE, "Line of the profile: stream, thread or counter", NULL },
 	{ "kind", "Kind", SS_TYPE_STR, SS_UNIT_NONE, "slices, counter or async", NULL },
 	{ "events", "Events", SS_TYPE_I64, SS_UNIT_COUNT, "Events on it", NULL },
-	{ "depth", "Depth", SS_TYPE_I64, SS_UNIT_COUNT, "Nesting depth: so many events lie within each other at most", NULL },
+	{ "depth", "Depth", SS_TYPE_I64, SS_UNIT_COUNT, "Maximum nesting depth of the events", NULL },
 	{ "begin_ps", "First begin", SS_TYPE_I64, SS_UNIT_PS, "Since the start of the profile", NULL },
 	{ "end_ps", "Last end", SS_TYPE_I64, SS_UNIT_PS, "Since the start of the profile", NULL },
 	{ "busy_ps", "In events", SS_TYPE_I64, SS_UNIT_PS, "Sum of the durations of its outermost events", NULL },
@@ -78,9 +78,10 @@ static const struct ss_col event_cols[] = {
 	{ "track", "Track", SS_TYPE_STR, SS_UNIT_NONE, "Line of the profile: stream, thread or counter", NULL },
 	{ "begin_ps", "Begin", SS_TYPE_I64, SS_UNIT_PS, "Since the start of the profile", NULL },
 	{ "dur_ps", "Duration", SS_TYPE_I64, SS_UNIT_PS, NULL, NULL },
-	{ "depth", "Depth", SS_TYPE_I64, SS_UNIT_COUNT, "Events around it on its track", NULL },
-	{ "group_id", "Step group", SS_TYPE_I64, SS_UNIT_NONE, "Number of the step it belongs to; -1: to none", NULL },
-	{ "uid", "Number", SS_TYPE_I64, SS_UNIT_NONE, "Number within its host: unique_id of a question for one event", NULL },
+	{ "depth", "Depth", SS_TYPE_I64, SS_UNIT_COUNT, "Number of enclosing events on its track", NULL },
+	{ "group_id", "Step group", SS_TYPE_I64, SS_UNIT_NONE, "Number of the step of the event; -1: no step", "id" },
+	{ "uid", "Number", SS_TYPE_I64, SS_UNIT_NONE, "Number of the event on its host: the parameter unique_id that selects "
+	    "it", NULL },
 };
 
 void ss_timeline_events(struct ss_result *out)

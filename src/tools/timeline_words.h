@@ -1,12 +1,11 @@
 /*
- * timeline_words.h - what a timeline comes to, in sentences: how much of the time the devices work,
- * where they pause longest, and how much was traced.
+ * timeline_words.h - the conclusion of a timeline, in sentences: the share of the time in which devices
+ * work, their longest pause, and how much was traced.
  *
- * What counts is the time from the begin of the first operation of any device to the end of the
- * last. A device works while any of its operations or kernels runs that does more than contain
- * others or wait for the host (an infeed): all of its streams together. A pause is time between two
- * of its own with none; that before its first and after its last is no pause, for the profile may
- * have begun early.
+ * The time counted is from the begin of the first operation of any device to the end of the last. A
+ * device works while an operation or kernel runs on any of its streams, except those that only contain
+ * others or wait for the host (an infeed). A pause is the time between two operations of a device. The
+ * time before its first and after its last is no pause, because the profile may have begun early.
  */
 #ifndef SS_TOOLS_TIMELINE_WORDS_H
 #define SS_TOOLS_TIMELINE_WORDS_H

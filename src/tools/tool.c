@@ -12,7 +12,7 @@ bool ss_tool_run(const struct ss_tool *t, const struct ss_request *q, struct ss_
 	unsigned facts = q->as_xprof ? t->facts & ~(unsigned)SS_FACTS_INFERRED_STEPS : t->facts;
 	if (q->for_people)
 		facts |= t->conclude_facts;
-	/* Who asks for this judges. */
+	/* A tool that needs the attribution needs the verdict. */
 	if (facts & SS_FACTS_ATTRIBUTION)
 		facts |= ss_verdict_facts(q->model);
 	return ss_model_gather(q->model, facts, err) && t->run(q, out, err) && ss_result_is_whole(out, err) &&

@@ -26,16 +26,19 @@ enum ss_tool_flags {
 	SS_TOOL_ONE_TABLE = 1 << 3,	/* XProf's JSON is the one table, not an array of tables */
 	SS_TOOL_OURS = 1 << 4,		/* XProf does not have it: not in its list of tools, but in ours */
 	/*
-	 * Of many hosts it needs none to be open: it asks for facts (below) or visits the hosts
-	 * (visit.h), and its answer points into none. Its memory then does not grow with their number.
+	 * With many hosts, no host needs to be open: the tool uses facts (below) or visits the hosts
+	 * (visit.h), and its answer points into no host. Its memory then does not grow with the number
+	 * of hosts.
 	 */
 	SS_TOOL_VISITS = 1 << 5,
-	/* Of all hosts it sees those of runs that are one recording with the run asked for, too (store/session.h). */
+	/* Without a named host it also covers the hosts of runs of the same recording (store/session.h). */
 	SS_TOOL_SESSION = 1 << 6,
-	/* Of merged parts as well: all it asks for are facts that parts hold (model/reduced/part.h). */
+	/* It also works on merged parts: it uses only facts that parts hold (model/reduced/part.h). */
 	SS_TOOL_OF_PARTS = 1 << 8,
 	/* About one compiled program, which any host may hold: by default those of all hosts are offered (module_pick.h). */
 	SS_TOOL_OF_PROGRAM = 1 << 9,
+	/* It shows one host if none is named; "ALL_HOSTS" sums all hosts. XProf offers only single hosts. */
+	SS_TOOL_SUMS_HOSTS = 1 << 10,
 	SS_TOOL_XPROF_ALL_HOSTS = 1 << 7, /* XProf's clients are offered the combination alone; ours each host, too */
 };
 
@@ -56,11 +59,11 @@ struct ss_request {
 	const struct ss_param_value *params;
 	size_t nparams;
 	struct ss_arena *arena;	/* of the request: results go here */
-	/* Asked by a client of XProf's: where it leaves a question open, so do we (docs/parity.md). */
+	/* A client of XProf asks: the answer leaves open what XProf leaves open (docs/parity.md). */
 	bool as_xprof;
-	/* Somebody reads it: say what it comes to, in sentences (struct ss_conclusion). */
+	/* A person reads it: add the conclusion in sentences (struct ss_conclusion). */
 	bool for_people;
-	/* A timeline is to be rows of tables: what is on it, instead of what to draw. */
+	/* A timeline becomes rows of tables: its events, instead of what to draw. */
 	bool as_tables;
 };
 
@@ -72,7 +75,7 @@ struct ss_tool {
 	size_t nparams;
 	/* enum ss_facts: what it will ask the model for, so that one visit of many hosts gathers all of it. */
 	unsigned facts;
-	/* Has the run data for it? Looks at the first host, opened but not loaded. NULL: always. */
+	/* Does the run have data for it? Reads the first host, which is opened but not loaded. NULL: always. */
 	bool (*present)(const struct ss_host *first);
 	bool (*run)(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 	/*
@@ -88,7 +91,7 @@ bool ss_tool_present(const struct ss_tool *t, const struct ss_host *first);
 
 /* Run it, and for people say what it comes to. Of many hosts its facts are gathered first. */
 bool ss_tool_run(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err);
-/* The second half alone, of tables that are there: of a stored answer. */
+/* Only the second half, for tables that exist already: those of a stored answer. */
 bool ss_tool_conclude(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 
 /*

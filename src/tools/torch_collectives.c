@@ -16,17 +16,18 @@ static const struct ss_col cols[C_COLS] = {
 	STR("collective", "Collective", NULL),
 	STR("process_group", "Process group", NULL),
 	STR("dtype", "Type", NULL),
-	INT("group_size", "Group size", COUNT, "0: the trace does not say"),
+	INT("group_size", "Group size", COUNT, "Number of ranks; 0: not recorded"),
 	INT("in_elements", "Elements in", COUNT, NULL),
 	INT("out_elements", "Elements out", COUNT, NULL),
 	INT("calls", "Calls", COUNT, NULL),
-	INT("size_bytes", "Size", BYTES, "Of one call, as nccl-tests count it"),
+	INT("size_bytes", "Size", BYTES, "Size of one call, as nccl-tests define it"),
 	NUM("total_us", "Total", US, NULL),
 	NUM("min_us", "Shortest", US, NULL),
 	NUM("max_us", "Longest", US, NULL),
-	NUM("exposed_us", "Exposed", US, "No other kernel of the device runs"),
+	NUM("exposed_us", "Exposed", US, "Time in which no other kernel of the device runs"),
 	NUM("algbw_gb_per_s", "Algorithm bandwidth", GB_PER_S, "Size * calls / total time"),
-	NUM("busbw_gb_per_s", "Bus bandwidth", GB_PER_S, "Times the factor that makes it comparable with the links"),
+	NUM("busbw_gb_per_s", "Bus bandwidth", GB_PER_S, "Rate times the factor that makes it comparable with the bandwidth "
+	    "of the links"),
 };
 
 struct row {

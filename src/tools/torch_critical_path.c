@@ -10,16 +10,18 @@ enum { P_STEP, P_PATH, P_COMPUTE, P_COLS = P_COMPUTE + SS_TORCH_PATH_PARTS };
 
 static const struct ss_col cols[P_COLS] = {
 	INT("step", "Step", NONE, "N of ProfilerStep#N"),
-	NUM("path_us", "Path", US, "From the begin of the step until host and device are done with it"),
+	NUM("path_us", "Path", US, "Time from the begin of the step until host and device have finished it"),
 	NUM("compute_us", "Compute", US, "Kernels"),
 	NUM("communication_us", "Communication", US, "Collectives"),
 	NUM("memory_us", "Memory", US, "Copies and fills"),
-	NUM("kernel_delay_us", "Between kernels", US, "From what was waited for on the device to the begin of the next"),
-	NUM("launch_delay_us", "Launch", US, "From the begin of a call until the device begins what it started"),
-	NUM("runtime_us", "Runtime", US, "The host, in a call of the device's library"),
-	NUM("dataloader_us", "DataLoader", US, "The host, in the DataLoader"),
-	NUM("cpu_op_us", "CPU operators", US, "The host, in an operator or a marked range"),
-	NUM("other_us", "Other", US, "The host elsewhere"),
+	NUM("kernel_delay_us", "Between kernels", US, "Time from the end of the awaited operation on the device to the begin "
+	    "of the next"),
+	NUM("launch_delay_us", "Launch", US, "Time from the begin of a call until the device begins the operation that it "
+	    "launched"),
+	NUM("runtime_us", "Runtime", US, "Time of the host in a call of the device's library"),
+	NUM("dataloader_us", "DataLoader", US, "Time of the host in the DataLoader"),
+	NUM("cpu_op_us", "CPU operators", US, "Time of the host in an operator or a marked range"),
+	NUM("other_us", "Other", US, "Time of the host elsewhere"),
 };
 
 static bool fill(struct ss_result *out, const struct ss_torch *t)

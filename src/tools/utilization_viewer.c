@@ -16,16 +16,16 @@
 enum { COL_HOST, COL_DEVICE, COL_SAMPLE, COL_NODE, COL_NAME, COL_ACHIEVED, COL_PEAK, COL_UNIT, COL_FRAC };
 
 static const struct ss_col cols[] = {
-	INT("host", "Host", NONE, "Number of the host among those asked for"),
+	INT("host", "Host", NONE, "Number of the host in the selection"),
 	INT("device", "Device", NONE, "Number of the device on its host"),
 	INT("sample", "Sample", NONE, "Number of the line that holds the sample"),
 	INT("node", "Node", NONE, "TensorCore or SparseCore of the chip"),
 	STR("name", "Name", "Unit of the chip"),
-	NUM("achieved", "Achieved", NONE, "What was done, in the unit of the row"),
-	NUM("peak", "Peak", NONE, "What could have been done in the counted cycles"),
-	STR("unit", "Unit", "What achieved and peak count"),
+	NUM("achieved", "Achieved", NONE, "Achieved amount, in the unit of the row"),
+	NUM("peak", "Peak", NONE, "Possible amount in the counted cycles"),
+	STR("unit", "Unit", "Unit of achieved and peak"),
 	NUM("utilization_frac", "Utilization", FRAC,
-	    "achieved / peak; empty where nothing was possible"),
+	    "achieved / peak; empty if the peak is 0"),
 };
 
 struct place {

@@ -9,6 +9,7 @@
 #include "tools/cluster_notes.h"
 #include "tools/words.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,33 +18,37 @@
 enum { COL_SCENARIO, COL_TARGET, COL_NOW, COL_STEP, COL_GAIN };
 
 static const struct ss_col cols[] = {
-	STR("scenario", "Scenario", "as_recorded: the replay without changes"),
-	STR("target", "Target", "The operation, or the host"),
-	NUM("step_now_us", "Step Now (us)", US, "Mean of the recorded steps"),
-	NUM("step_us", "Step Then (us)", US, "At best: another limit may then apply"),
+	STR("scenario", "Scenario", "Name of the scenario; as_recorded: the replay without changes"),
+	STR("target", "Target", "Operation or host that the scenario changes"),
+	NUM("step_now_us", "Step Now (us)", US, "Mean of the recorded steps that are replayed"),
+	NUM("step_us", "Step Then (us)", US, "Lower bound of the step time after the change: another limit may then apply"),
 	NUM("gain_frac", "Gain at Most", FRAC, "Gains of several scenarios do not add up"),
 };
 
 static const struct ss_param params[] = {
-	{ "op", "name", "", "the operation of op_twice_as_fast; without: the longest on the critical path" },
-	{ "target_host", "name", "", "the host of host_as_median; without: the one that holds up the others" },
+	{ "op", "name", "", "operation of op_twice_as_fast (default: the longest on the critical path)" },
+	{ "target_host", "name", "", "host of host_as_median (default: the host that holds up the others)" },
 	{ "scenario", "free_communication|perfect_input|op_twice_as_fast|host_as_median", NULL,
-	  "what the first sentence is about; without: what op or target_host asks for, else the change that gains most" },
+	  "scenario of the first sentence (default: the scenario of op or target_host, else the change that gains most)" },
 };
 
 extern const struct ss_tool ss_tool_what_if;
 
-/* The operation that takes most of the critical paths. */
-static bool longest_op(const struct ss_cluster *c, const struct ss_path *p, struct ss_str *op, struct ss_err *err)
+/* The operation that takes most of the critical paths of what is played back. */
+static bool longest_op(const struct ss_cluster *c, const struct ss_path *p, const struct ss_played *played, struct ss_str *op,
+		       struct ss_err *err)
 {
 	int64_t best = 0, *sum = calloc((size_t)p->names.n + 1, sizeof(*sum));
 	if (!sum)
 		return ss_fail_mem(err);
-	for (size_t i = 0; i < p->steps.n; i++)
-		for (size_t k = 0; k < p->steps.v[i].n; k++) {
-			struct ss_path_segment s = ss_path_segment(c, p, &p->steps.v[i], k);
+	for (size_t i = 0; i < p->steps.n; i++) {
+		const struct ss_path_step *st = &p->steps.v[i];
+		bool is_played = played->whole || (st->step >= played->first_step && st->step <= played->last_step);
+		for (size_t k = 0; is_played && k < st->n; k++) {
+			struct ss_path_segment s = ss_path_segment(c, p, st, k);
 			sum[s.op] += s.category == SS_PATH_COMPUTE ? s.end_ps - s.begin_ps : 0;
 		}
+	}
 	*op = SS_STR("");
 	for (uint32_t i = 0; i < p->names.n; i++)
 		if (sum[i] > best) {
@@ -67,14 +72,42 @@ struct asked {
 	uint32_t host_index;
 };
 
-static bool check_params(const struct ss_cluster *c, const struct ss_what_if *g, struct asked *a, struct ss_err *err)
+static bool check_params(const struct ss_what_if *g, const struct asked *a, struct ss_err *err)
 {
-	if (a->op.n && !ss_what_if_has_op(g, a->op))
-		return ss_fail(err, SS_ENOTFOUND, "no operation '" SS_FMT "' ran", SS_ARG(a->op));
-	a->host_index = find_host(c, a->host);
 	if (a->host.n && a->host_index == SS_NO_HOST)
 		return ss_fail(err, SS_ENOTFOUND, "there is no host '" SS_FMT "'", SS_ARG(a->host));
-	return true;
+	if (!a->op.n || isnan(ss_what_if_now_us(g)) || ss_what_if_has_op(g, a->op))
+		return true;
+	return ss_fail(err, SS_ENOTFOUND, "no operation '" SS_FMT "' ran%s", SS_ARG(a->op),
+		       ss_what_if_played(g)->whole ? "" : " in the steps that are played back");
+}
+
+/* What was left out, and how much it is alike. */
+static bool note_played(const struct ss_cluster *c, const struct ss_played *p, struct ss_result *out)
+{
+	if (c->rounds.span && p->nsteps > 1)
+		ss_result_note(out, SS_INFO,
+			       ss_arena_printf(out->arena,
+					       "the mean step is that of steps %lld to %lld of round %llu, the most that follow "
+					       "one another",
+					       (long long)ss_step_cell(c, p->first_step), (long long)ss_step_cell(c, p->last_step),
+					       (unsigned long long)ss_step_round(&c->rounds, p->first_step)));
+	if (p->whole || isnan(p->now_ps))
+		return true;
+	struct ss_str hosts = SS_STR("");
+	if (p->nhosts < p->nhosts_all)
+		hosts = ss_arena_printf(out->arena,
+					", and of the %" PRIu32 " hosts the %" PRIu32 " that others waited for most often: what "
+					"the other hosts were later than these is kept",
+					p->nhosts_all, p->nhosts);
+	struct ss_str text = ss_arena_printf(
+		out->arena,
+		"%" PRIu64 " events are too many to be played back: of the %" PRIu64 " steps that all devices have, the %" PRIu64
+		" from %lld to %lld are" SS_FMT ". They take %.1f us on average, all steps %.1f us",
+		p->events_all, p->nsteps_all, p->nsteps,
+		(long long)ss_step_cell(c, p->first_step), (long long)ss_step_cell(c, p->last_step), SS_ARG(hosts),
+		p->now_ps * 1e-6, p->now_all_ps * 1e-6);
+	return text.p && hosts.p && (ss_result_note(out, SS_INFO, text), true);
 }
 
 static void add_row(struct ss_table *t, const char *scenario, struct ss_str target, double now, double then)
@@ -125,39 +158,48 @@ static bool fill(struct ss_result *out, struct ss_what_if *g, const struct asked
 	return true;
 }
 
-static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+/* Whom the question is about: who was named, or who holds up the others. */
+static bool choose_host(const struct ss_request *q, const struct ss_cluster *c, struct asked *a, struct ss_err *err)
 {
-	struct ss_cluster *c = ss_model_cluster(q->model, err);
-	struct asked a = { .op = ss_request_param(q, &ss_tool_what_if, "op"),
-			   .host = ss_request_param(q, &ss_tool_what_if, "target_host") };
-	const struct ss_path *p = c && !a.op.n ? ss_model_path(q->model, err) : NULL;
-	if (!c || (!a.op.n && !(p && longest_op(c, p, &a.op, err))))
-		return false;
-	if (!a.host.n) {
+	a->host = ss_request_param(q, &ss_tool_what_if, "target_host");
+	if (!a->host.n) {
 		struct ss_straggler_verdict v;
 		if (!ss_straggler_verdict(q->model, &v, err))
 			return false;
-		a.host = ss_arena_str(q->arena, v.kind == SS_STRAGGLER_ONE ? v.host : SS_STR(""));
-		if (!a.host.p)
+		a->host = ss_arena_str(q->arena, v.kind == SS_STRAGGLER_ONE ? v.host : SS_STR(""));
+		if (!a->host.p)
 			return ss_fail_mem(err);
 	}
+	a->host_index = find_host(c, a->host);
+	return true;
+}
+
+static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_cluster *c = ss_model_cluster(q->model, err);
+	struct asked a = { .op = ss_request_param(q, &ss_tool_what_if, "op") };
+	const struct ss_path *p = c && !a.op.n ? ss_model_path(q->model, err) : NULL;
+	if (!c || (!a.op.n && !p) || !choose_host(q, c, &a, err))
+		return false;
 	ss_cluster_lock(c);
-	struct ss_what_if *g = ss_what_if_of(c, err);
-	bool ok = g && check_params(c, g, &a, err);
+	struct ss_what_if *g = ss_what_if_of(c, SS_PLAYED_MOST, a.host_index, err);
+	bool ok = g && (a.op.n || longest_op(c, p, ss_what_if_played(g), &a.op, err)) && check_params(g, &a, err);
 	ss_cluster_unlock(c);
-	ok = ok && ((fill(out, g, &a) && ss_cluster_notes(c, out)) || ss_fail_mem(err));
+	ok = ok && ((fill(out, g, &a) && note_played(c, ss_what_if_played(g), out) && ss_cluster_notes(c, out)) ||
+		    ss_fail_mem(err));
 	ss_what_if_free(g);
 	return ok;
 }
 
-static const char *words_of(struct ss_str scenario)
+/* The scenario as the begin of a sentence. */
+static struct ss_str words_of(struct ss_result *out, struct ss_str scenario, struct ss_str target)
 {
 	if (ss_str_is(scenario, "free_communication"))
-		return "With communication that takes no time";
+		return SS_STR("With communication that takes no time");
 	if (ss_str_is(scenario, "perfect_input"))
-		return "With input that is always there";
-	return ss_str_is(scenario, "op_twice_as_fast") ? "If that operation were twice as fast"
-						       : "If that host were like the others";
+		return SS_STR("With input that never makes a step wait,");
+	return ss_arena_printf(out->arena, "If '" SS_FMT "' were %s,", SS_ARG(target),
+			       ss_str_is(scenario, "op_twice_as_fast") ? "twice as fast" : "like the other hosts");
 }
 
 /* The scenario that was asked for, by name or by what it changes; "": none. */
@@ -173,10 +215,9 @@ static struct ss_str scenario_of(const struct ss_request *q)
 
 static void say_row(struct ss_result *out, const struct ss_table *t, size_t row)
 {
-	struct ss_str target = ss_cell_str(t, row, "target");
+	struct ss_str scenario = ss_cell_str(t, row, "scenario"), target = ss_cell_str(t, row, "target");
 	double now = ss_cell_f64(t, row, "step_now_us"), then = ss_cell_f64(t, row, "step_us");
-	ss_say(out, "%s%s" SS_FMT "%s a step would take %s in place of %s, at best.",
-	       words_of(ss_cell_str(t, row, "scenario")), target.n ? " ('" : "", SS_ARG(target), target.n ? "')" : "",
+	ss_say(out, SS_FMT " a step would take %s in place of %s, at best.", SS_ARG(words_of(out, scenario, target)),
 	       ss_value_words(SS_UNIT_US, then).s, ss_value_words(SS_UNIT_US, now).s);
 	ss_say(out, "That is %s of the step. Gains of several changes do not add up.",
 	       ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, row, "gain_frac")).s);
@@ -198,7 +239,7 @@ static bool say_asked(struct ss_result *out, const struct ss_table *t, struct ss
 	return true;
 }
 
-/* What was asked for, or the change that gains most. */
+/* The requested change, or the change that gains most. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_table *t = ss_result_find(out, "scenarios");
@@ -219,8 +260,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_what_if = {
 	.name = "what_if",
 	.title = "What if",
-	.summary = "What a step would take with free communication, perfect input, a faster "
-		   "operation or a host like the others",
+	.summary = "Step time with free communication, perfect input, a faster operation or a host like the others",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
 	.params = params,

@@ -1,6 +1,5 @@
 /*
- * words.h - the sentences of a conclusion: those that tables already hold, and what others are made
- * of.
+ * words.h - the sentences of a conclusion: those that tables already hold, and the parts of others.
  */
 #ifndef SS_TOOLS_WORDS_H
 #define SS_TOOLS_WORDS_H
@@ -41,7 +40,7 @@ struct ss_greatest {
 	double value, sum;
 };
 
-/* Of the rows whose cell `where` is `is`; where NULL: of all. */
+/* Use the rows whose cell `where` is `is`; where NULL: all rows. */
 struct ss_greatest ss_greatest_row(const struct ss_table *t, const char *col, const char *where, const char *is);
 
 #define SS_MOST_KINDS 64

@@ -21,7 +21,7 @@ static const struct advice {
 	unsigned with, without; /* bits of enum ss_trait: all of these, and none of those */
 } table[] = {
 	{ SS_CAUSE_INPUT, TF, ANYWHERE,
-	  "Where the pipeline does not yet, read ahead: end it with prefetch(tf.data.AUTOTUNE), and give map() "
+	  "If the pipeline does not read ahead yet, end it with prefetch(tf.data.AUTOTUNE), and give map() "
 	  "num_parallel_calls=tf.data.AUTOTUNE.",
 	  .without = SS_TRAIT_STAGE },
 	{ SS_CAUSE_INPUT, TF, ANYWHERE, "Read ahead: end the pipeline with prefetch(tf.data.AUTOTUNE).",
@@ -32,8 +32,8 @@ static const struct advice {
 	  "only one thread of Python runs at a time.",
 	  .with = SS_TRAIT_PYTHON_INPUT },
 	{ SS_CAUSE_INPUT, TF, ANYWHERE,
-	  "The pipeline works ahead and does not keep up: make the slow stage do less, or give it more cores or machines "
-	  "(tf.data service).",
+	  "The pipeline works ahead but does not keep up: reduce the work of the slow stage, or give it more cores or "
+	  "machines (tf.data service).",
 	  .with = SS_TRAIT_PREFETCHED, .without = SS_TRAIT_SEQUENTIAL_MAP | SS_TRAIT_PYTHON_INPUT },
 	{ SS_CAUSE_INPUT, TORCH, ANYWHERE,
 	  "Let the DataLoader prefetch: num_workers above 0, persistent_workers=True, and a larger "
@@ -55,7 +55,7 @@ static const struct advice {
 	{ SS_CAUSE_HOST_CODE, TF, ANYWHERE,
 	  "With Keras, set steps_per_execution above 1 in compile(): one call then runs several steps.",
 	  .with = SS_TRAIT_KERAS | SS_TRAIT_FRAMEWORK_CALLS },
-	{ SS_CAUSE_HOST_CODE, ANY, ANYWHERE, "Do more work in each call, so that fewer of them make a step.",
+	{ SS_CAUSE_HOST_CODE, ANY, ANYWHERE, "Do more work in each call, so that a step needs fewer calls.",
 	  .with = SS_TRAIT_FRAMEWORK_CALLS, .without = SS_TRAIT_KERAS },
 	{ SS_CAUSE_HOST_CODE, TF, ANYWHERE, "Put more of the step into one tf.function, so that fewer calls start it.",
 	  .with = SS_TRAIT_FRAMEWORK_CALLS, .without = SS_TRAIT_KERAS },
@@ -76,8 +76,7 @@ static const struct advice {
 	  "Use torch.compile, which fuses small operations, and the foreach or fused versions of optimizers.",
 	  .without = SS_TRAIT_COMPILED },
 	{ SS_CAUSE_DISPATCH, TORCH, ANYWHERE,
-	  "Let torch.compile take more of the step, the optimizer's step as well, or use the fused versions of "
-	  "optimizers.",
+	  "Compile more of the step with torch.compile, including the optimizer's step, or use the fused versions of optimizers.",
 	  .with = SS_TRAIT_COMPILED },
 	{ SS_CAUSE_DISPATCH, TORCH, ON_DEVICE,
 	  "Capture the step in a CUDA graph (torch.cuda.graph), so that one call starts all kernels.", 0, 0 },
@@ -231,7 +230,7 @@ static const struct advice {
 	  .with = SS_TRAIT_PYTHON },
 	{ SS_CAUSE_IDLE, ANY, ANYWHERE, "Profile again with the host's threads and Python's calls recorded.",
 	  .without = SS_TRAIT_PYTHON },
-	{ SS_CAUSE_NONE, ANY, ANYWHERE, "Only less work, narrower types or a faster device makes it faster.", 0, 0 },
+	{ SS_CAUSE_NONE, ANY, ANYWHERE, "Only less work, narrower types or a faster device can make it faster.", 0, 0 },
 };
 
 static unsigned traits_of(const struct ss_judge *j, const struct ss_verdict_finding *f)
@@ -247,7 +246,7 @@ static bool fits(const struct ss_judge *j, const struct advice *a, unsigned trai
 		return false;
 	if (a->where == ON_CPU && j->has_device)
 		return false;
-	/* Of a profile with marks of two frameworks the one that is named. */
+	/* If a profile has marks of two frameworks, the one that is named. */
 	unsigned own = j->frameworks & SS_FW_TORCH_XLA ? SS_FW_TORCH_XLA
 		       : j->frameworks & SS_FW_PYTORCH ? SS_FW_PYTORCH
 		       : j->frameworks & SS_FW_JAX     ? SS_FW_JAX

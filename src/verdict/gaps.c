@@ -13,7 +13,7 @@ static void add(struct ss_judge *j, struct ss_str text, bool noted)
 		j->no_memory = true;
 }
 
-/* What the file's writer and its reader say. */
+/* The notes of the file's writer and of its reader. */
 static void of_files(struct ss_judge *j, struct ss_model *m)
 {
 	pthread_mutex_lock(&m->lock);
@@ -39,7 +39,7 @@ static void of_files(struct ss_judge *j, struct ss_model *m)
 
 #define MOST_NAMED 4
 
-/* What the profiler itself reports: errors, and events that had no room in its buffers (CUPTI's). */
+/* The profiler's own reports: errors, and events that its buffers (CUPTI's) had no room for. */
 static void of_profiler(struct ss_judge *j)
 {
 	const struct ss_env *e = j->env;
@@ -130,9 +130,9 @@ static void of_devices(struct ss_judge *j)
 			add(j,
 			    ss_say(j,
 				   "Nothing of " SS_FMT " of host " SS_FMT
-				   " is recorded in the %s %.1f%% of the time: it did nothing then, or its events were lost.",
+				   " is recorded in the %s %s of the time: it did nothing then, or its events were lost.",
 				   SS_ARG(u->u->device), SS_ARG(u->h->name), before > after ? "first" : "last",
-				   100 * fmax(before, after)),
+				   ss_percent_of(fmax(before, after)).s),
 			    false);
 	}
 	if (n > MOST_NAMED)
@@ -170,9 +170,9 @@ static bool of_kernels(struct ss_judge *j, struct ss_model *m, struct ss_err *er
 	if (known > 0 && known < SS_ATTRIBUTED_SHARE * all)
 		add(j,
 		    ss_say(j,
-			   "%.1f%% of the kernels' time can be attributed to operations of the program; of the rest the "
+			   "%s of the kernels' time can be attributed to operations of the program; of the rest the "
 			   "recording names only the kernels.",
-			   100 * known / all),
+			   ss_percent_of(known / all).s),
 		    false);
 	return true;
 }
@@ -186,9 +186,9 @@ static bool of_graphs(struct ss_judge *j, struct ss_model *m, struct ss_err *err
 	if (ops && ops->graph_ps && (double)ops->graph_known_ps < SS_ATTRIBUTED_SHARE * (double)ops->graph_ps)
 		add(j,
 		    ss_say(j,
-			   "Of the time of kernels that CUDA graphs (XLA's command buffers) started, %.1f%% belongs to no single "
+			   "Of the time of kernels that CUDA graphs (XLA's command buffers) started, %s belongs to no single "
 			   "operation: the recording names only the graph.",
-			   100 - 100 * (double)ops->graph_known_ps / (double)ops->graph_ps),
+			   ss_percent_of(1 - (double)ops->graph_known_ps / (double)ops->graph_ps).s),
 		    false);
 	return true;
 }

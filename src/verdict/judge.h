@@ -4,6 +4,7 @@
 #ifndef SS_VERDICT_JUDGE_H
 #define SS_VERDICT_JUDGE_H
 
+#include "base/percent.h"
 #include "base/vec.h"
 #include "model/cluster/straggler.h"
 #include "model/runtime/memory.h"
@@ -49,7 +50,7 @@ struct ss_befallen {
 };
 struct ss_befallen ss_befalls(const struct ss_judge *j, enum ss_time_class c);
 
-/* As it is shown: kernels by their short name. */
+/* The displayed name: kernels have their short name. */
 struct ss_str ss_shown_name(struct ss_judge *j, const struct ss_time_subject *s);
 /* The largest of a unit in a class, in steps (or between them); NULL. */
 const struct ss_time_subject *ss_largest(const struct ss_judged_unit *u, enum ss_time_class c, bool between);
@@ -61,7 +62,7 @@ struct ss_verdict_finding *ss_find(struct ss_judge *j, enum ss_cause c, double s
 struct ss_str ss_say(struct ss_judge *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "7.55 ms". */
 struct ss_str ss_say_time(struct ss_judge *j, double ps);
-/* Its first bytes, whole characters. */
+/* The first bytes of the text, cut between characters. */
 struct ss_str ss_cut(struct ss_str s, size_t max);
 void ss_prove(struct ss_judge *j, struct ss_verdict_finding *f, const char *what, double value, const char *unit,
 	      const struct ss_judged_unit *u, const char *tool);

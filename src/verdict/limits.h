@@ -14,7 +14,7 @@
 #define SS_LEAST_MENTION 0.01
 /* The largest operation below this share is one of many, and not named. */
 #define SS_LEAST_NAMED 0.0005
-/* What is befallen has this much of the worst: others are as they should be. */
+/* A unit has the problem if it has this share of the worst unit's; others are normal. */
 #define SS_BEFALLEN_FRAC 0.3
 /* To compute is what a program is for: it gives way to another cause of this share. */
 #define SS_COMPUTE_GIVES_WAY 0.25
@@ -26,15 +26,16 @@
 #define SS_MIN_PEAK_FRAC 0.05
 /* A start that takes longer than this is a call that does something else. */
 #define SS_LONG_START_PS 3e8
-/* What is compiled for this part of the longest is named beside it. */
+/* A compilation is named beside the longest if it takes this share of its time. */
 #define SS_COMPILED_BESIDE_FRAC 0.3
 /* So few are not "many small ones". */
 #define SS_MANY_OPS 8
 /* Operations shorter than this on average are small: starting one takes some of it. */
 #define SS_SMALL_MEAN_PS UINT64_C(50000000)
 /*
- * One of the participants came last in this share of the meetings in which somebody did: not by
- * chance. Of two, each does so in half of them by chance, of more in fewer.
+ * One participant came last in this share of the collectives with a late participant: this is not
+ * chance. By chance, each of two participants comes last in half of them, and each of more participants
+ * in fewer.
  */
 #define SS_STRAGGLER_LAST_FRAC 0.6
 #define SS_STRAGGLER_OF_TWO_FRAC 0.8

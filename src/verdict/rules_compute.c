@@ -68,17 +68,18 @@ void ss_rule_compute(struct ss_judge *j)
 	struct ss_str detail = s && s->detail.n ? ss_say(j, " (" SS_FMT ")", SS_ARG(ss_cut(s->detail, 160)))
 						: SS_STR(""),
 		      how = reach(j, s);
-	bool spread = s && op_frac < SS_LEAST_NAMED && !how.n;
+	bool spread = op_frac < SS_LEAST_NAMED && !how.n;
 	bool copies = ss_str_is(f->subject, "copy") || ss_str_starts(f->subject, SS_STR("copy."));
 	f->traits |= (spread ? SS_TRAIT_SPREAD : 0) | (copies ? SS_TRAIT_COPY : 0);
-	f->text = spread ? ss_say(j, "Operations take %.1f%% of the time, spread over many: the largest takes %.3f%%.",
-				  100 * b.frac, 100 * op_frac)
-		  : well ? ss_say(j,
-				"The device is well used: operations take %.1f%% of the time; the largest is " SS_FMT SS_FMT
-				" at %.1f%%." SS_FMT,
-				100 * b.frac, SS_ARG(f->subject), SS_ARG(detail), 100 * op_frac, SS_ARG(how))
-		       : ss_say(j, "Operations take %.1f%% of the time; the largest is " SS_FMT SS_FMT " at %.1f%%." SS_FMT,
-				100 * b.frac, SS_ARG(f->subject), SS_ARG(detail), 100 * op_frac, SS_ARG(how));
+	if (!s)
+		f->text = ss_say(j, "Operations take %s of the time.", ss_percent_of(b.frac).s);
+	else if (spread)
+		f->text = ss_say(j, "Operations take %s of the time, spread over many: the largest takes %.3f%%.",
+				 ss_percent_of(b.frac).s, 100 * op_frac);
+	else
+		f->text = ss_say(j, "%sperations take %s of the time; the largest is " SS_FMT SS_FMT " at %s." SS_FMT,
+				 well ? "The device is well used: o" : "O", ss_percent_of(b.frac).s, SS_ARG(f->subject),
+				 SS_ARG(detail), ss_percent_of(op_frac).s, SS_ARG(how));
 	ss_prove(j, f, "share of the recorded time: compute", ss_unit_step_frac(b.worst, SS_TIME_COMPUTE), "share",
 		 b.worst, "overview_page");
 	ss_prove(j, f, "of that, the largest operation", op_frac, "share", b.worst, "hlo_stats");
@@ -109,9 +110,9 @@ void ss_rule_precision(struct ss_judge *j)
 		return;
 	f->subject = ss_cut(ss_cxx_short_name(kernel, j->arena), SS_MOST_SUBJECT_BYTES);
 	f->text = ss_say(j,
-			 "Matrix products in 32 bit take %.1f%% of the time, mostly in " SS_FMT
+			 "Matrix products in 32 bit take %s of the time, mostly in " SS_FMT
 			 ". Narrower types run on faster units.",
-			 100 * frac, SS_ARG(f->subject));
+			 ss_percent_of(frac).s, SS_ARG(f->subject));
 	ss_prove(j, f, "share of the recorded time in matrix products of wide types", frac, "share", NULL,
 		 "kernel_stats");
 }

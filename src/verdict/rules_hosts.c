@@ -16,7 +16,7 @@ static bool together(const struct ss_judge *j, const struct ss_judged_unit *a, c
 	return a->h == b->h || (host.n && same_host(host, a->h->name) && same_host(host, b->h->name));
 }
 
-/* Who came last most often; NULL where it is now one, now the other. */
+/* The unit that came last most often; NULL if this changes between units. */
 static const struct ss_judged_unit *latest(const struct ss_judge *j)
 {
 	const struct ss_judged_unit *who = NULL;
@@ -88,7 +88,7 @@ static void take_known_excess(const struct ss_judge *j, enum ss_time_class *clas
 		*class = SS_TIME_COMPUTE;
 }
 
-/* What the late one does beyond what the others do: the class with the largest excess. */
+/* The class in which the late unit exceeds the others most. */
 static struct ss_str excess_of(struct ss_judge *j, const struct ss_judged_unit *late, enum ss_time_class *class)
 {
 	double max = 0;
@@ -109,15 +109,15 @@ static struct ss_str excess_of(struct ss_judge *j, const struct ss_judged_unit *
 		}
 	}
 	if (j->late.nsteps && j->late.kind == SS_STRAGGLER_ONE && j->late.cause == SS_LATE_BY_SLOWER_CLOCK)
-		return SS_STR(" All its operations take longer alike: its clock, its power limit or another program slows it "
-			      "down.");
+		return SS_STR(" All its operations take longer by the same factor: its clock, its power limit or another "
+		    "program slows it down.");
 	if (max < SS_LEAST_SHARE)
 		return SS_STR("");
 	take_known_excess(j, class);
 	const struct ss_time_subject *s = ss_largest(late, *class, false);
 	struct ss_str name = ss_time_class_name(*class);
 	if (*class == SS_TIME_UNKNOWN)
-		return SS_STR(" What it does meanwhile was not recorded.");
+		return SS_STR(" The recording does not show what it does meanwhile.");
 	return s ? ss_say(j, " Meanwhile it is busy with " SS_FMT ": " SS_FMT ".", SS_ARG(name),
 			  SS_ARG(ss_cut(ss_shown_name(j, s), 100)))
 		 : ss_say(j, " Meanwhile it is busy with " SS_FMT ".", SS_ARG(name));
@@ -149,8 +149,8 @@ void ss_rule_straggler(struct ss_judge *j)
 	f->text = ss_say(
 		j,
 		"%s " SS_FMT
-		" arrives last at the collective operations: the others wait for it during %.1f%% of the time." SS_FMT,
-		j->out->nhosts > 1 ? "Host" : "Device", SS_ARG(name), 100 * frac, SS_ARG(why));
+		" arrives last at the collective operations: the others wait for it during %s of the time." SS_FMT,
+		j->out->nhosts > 1 ? "Host" : "Device", SS_ARG(name), ss_percent_of(frac).s, SS_ARG(why));
 	ss_prove(j, f, "share of the time that the others wait", frac, "share", late, "pod_viewer");
 	ss_prove(j, f, "collective operations at which it arrived last", (double)late->wait.last, "count", late, "trace_viewer@");
 	ss_prove(j, f, "meetings", (double)late->wait.meetings, "count", late, "trace_viewer@");
@@ -175,6 +175,9 @@ static struct ss_str what_it_is(struct ss_judge *j, const struct ss_judged_unit 
 			      "transfer cannot be told apart");
 	if (worst->wait.meetings)
 		return SS_STR("this is the transfer itself, not waiting for a participant");
+	if (j->nunits > 1 && j->out->nhosts > 1)
+		return SS_STR("which operations of different participants are one is not recorded, so waiting for them and the "
+			      "transfer cannot be told apart");
 	return SS_STR("the other participants are not in the recording, so waiting for them and the transfer cannot be told "
 		      "apart");
 }
@@ -197,7 +200,7 @@ static struct ss_str waiting(struct ss_judge *j, struct ss_verdict_finding *f, c
 		return SS_STR("");
 	ss_prove(j, f, "share of the time that participants wait for each other", frac, "share", worst, "pod_viewer");
 	bool rotates = j->late.nsteps && j->late.kind == SS_STRAGGLER_ROTATING;
-	return ss_say(j, ". Participants wait for each other during another %.1f%%%s", 100 * frac,
+	return ss_say(j, ". Participants wait for each other during another %s%s", ss_percent_of(frac).s,
 		      rotates ? ", now for one, now for another" : "");
 }
 
@@ -216,9 +219,10 @@ static void find_waiting(struct ss_judge *j)
 	f->traits |= SS_TRAIT_WAITS_FOR_OTHERS;
 	f->subject = s ? ss_cut(ss_shown_name(j, s), SS_MOST_SUBJECT_BYTES) : SS_STR("collective operations");
 	f->text = ss_say(j,
-			 "Participants wait for each other at collective operations during %.1f%% of the time%s, mostly in " SS_FMT
+			 "Participants wait for each other at collective operations during %s of the time%s, mostly in " SS_FMT
 			 ".",
-			 100 * frac, rotates ? ", now for one, now for another" : ", and no single one is late in most steps",
+			 ss_percent_of(frac).s,
+			 rotates ? ", now for one, now for another" : ", and no single one is late in most steps",
 			 SS_ARG(f->subject));
 	ss_prove(j, f, "share of the time that participants wait for each other", frac, "share", worst, "pod_viewer");
 	if (s)
@@ -256,10 +260,10 @@ void ss_rule_collective(struct ss_judge *j)
 	f->subject = s ? ss_cut(ss_shown_name(j, s), SS_MOST_SUBJECT_BYTES) : SS_STR("collective operations");
 	struct ss_str what = what_it_is(j, worst), others = waiting(j, f, worst);
 	f->text = ss_say(j,
-			 "Exposed communication (nothing computes meanwhile) takes %.1f%% of the time, the largest part in " SS_FMT
+			 "Exposed communication (nothing computes meanwhile) takes %s of the time, the largest part in " SS_FMT
 			 ": " SS_FMT SS_FMT ".",
-			 100 * frac, SS_ARG(f->subject), SS_ARG(what), SS_ARG(others));
-	ss_prove(j, f, "share of the recorded time: exposed communication",
+			 ss_percent_of(frac).s, SS_ARG(f->subject), SS_ARG(what), SS_ARG(others));
+	ss_prove(j, f, "share of the recorded time: communication",
 		 ss_unit_step_frac(worst, SS_TIME_COLLECTIVE), "share", worst, "hlo_stats");
 	if (s)
 		ss_point_at(j, f, worst, s->begin_ps, s->end_ps);

@@ -50,13 +50,13 @@ void ss_rule_outside_steps(struct ss_judge *j)
 			    : SS_STR("between the steps");
 	if (c == SS_TIME_UNKNOWN)
 		f->text = ss_say(j,
-				 "%.1f%% of the time passes between the steps, and what the program does there was not "
+				 "%s of the time passes between the steps, and what the program does there was not "
 				 "recorded.",
-				 100 * frac);
+				 ss_percent_of(frac).s);
 	else
 		f->text = ss_say(
-			j, "%.1f%% of the time passes between the steps, mostly in " SS_FMT "%s" SS_FMT "%s" SS_FMT ".",
-			100 * frac, SS_ARG(class), name.n ? ": " : "", SS_ARG(name),
+			j, "%s of the time passes between the steps, mostly in " SS_FMT "%s" SS_FMT "%s" SS_FMT ".",
+			ss_percent_of(frac).s, SS_ARG(class), name.n ? ": " : "", SS_ARG(name),
 			s && s->caller.n ? ", called by " : "", SS_ARG(s ? s->caller : SS_STR("")));
 	ss_prove(j, f, "share of the recorded time between steps", between_frac(worst), "share", worst,
 		 "trace_viewer@");
@@ -223,10 +223,10 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 	f->subject = ss_say(j, "step%s " SS_FMT SS_FMT, w->noutliers == 1 ? "" : "s", SS_ARG(numbers), SS_ARG(every));
 	f->text = ss_say(j,
 			 "%zu of %zu steps %s far longer than the others: up to " SS_FMT " instead of " SS_FMT ". This costs "
-			 "%.1f%% of the time: " SS_FMT "; " SS_FMT ".",
+			 "%s of the time: " SS_FMT "; " SS_FMT ".",
 			 w->noutliers, w->n, w->noutliers == 1 ? "takes" : "take",
 			 SS_ARG(ss_say_time(j, (double)longest_ps)), SS_ARG(ss_say_time(j, (double)w->typical_ps)),
-			 100 * frac, SS_ARG(f->subject), SS_ARG(doing));
+			 ss_percent_of(frac).s, SS_ARG(f->subject), SS_ARG(doing));
 	ss_prove(j, f, "share of the time that slow steps take beyond typical ones", frac, "share", u, "overview_page");
 	ss_prove(j, f, "longest step", (double)longest_ps, "ps", u, "trace_viewer@");
 	ss_point_at(j, f, u, longest->begin_ps, longest->end_ps);

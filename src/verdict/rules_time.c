@@ -65,12 +65,12 @@ void ss_rule_input(struct ss_judge *j)
 					    : ss_say(j, "The program" SS_FMT " waits", SS_ARG(at));
 	if (stage.n)
 		f->text = ss_say(j,
-				 SS_FMT " for data during %.1f%% of the time. The slowest stage of the input is " SS_FMT "%s.",
-				 SS_ARG(who), 100 * f->share_frac, SS_ARG(stage),
+				 SS_FMT " for data during %s of the time. The slowest stage of the input is " SS_FMT "%s.",
+				 SS_ARG(who), ss_percent_of(f->share_frac).s, SS_ARG(stage),
 				 u->h->python_input ? ", which calls a Python function (PyFunc)" : "");
 	else
-		f->text = ss_say(j, SS_FMT " for data during %.1f%% of the time, in " SS_FMT ".", SS_ARG(who),
-				 100 * f->share_frac, SS_ARG(place));
+		f->text = ss_say(j, SS_FMT " for data during %s of the time, in " SS_FMT ".", SS_ARG(who),
+				 ss_percent_of(f->share_frac).s, SS_ARG(place));
 }
 
 /* "multiply(), sin(), tanh()": those that take this part of the largest or more. */
@@ -153,8 +153,9 @@ void ss_rule_compile(struct ss_judge *j)
 		place = f->subject = ss_cut(r->function, SS_MOST_SUBJECT_BYTES);
 	else if (r->frame >= 0)
 		place = f->subject = ss_say(j, "torch.compile of frame %lld", (long long)r->frame);
-	f->text = ss_say(j, "Tracing and compiling%s take %.1f%% of the time: " SS_FMT "." SS_FMT,
-			 u->h->windows.n ? " within the steps" : "", 100 * f->share_frac, SS_ARG(place), SS_ARG(changed));
+	f->text = ss_say(j, "Tracing and compiling%s take %s of the time: " SS_FMT "." SS_FMT,
+			 u->h->windows.n ? " within the steps" : "", ss_percent_of(f->share_frac).s, SS_ARG(place),
+			 SS_ARG(changed));
 }
 
 void ss_rule_callback(struct ss_judge *j)
@@ -164,8 +165,8 @@ void ss_rule_callback(struct ss_judge *j)
 	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_CALLBACK, SS_TIME_CALLBACK, &u, &s);
 	if (f)
 		f->text = ss_say(
-			j, "The compiled program calls back into Python: this takes %.1f%% of the time, in " SS_FMT ".",
-			100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("a callback")));
+			j, "The compiled program calls back into Python: this takes %s of the time, in " SS_FMT ".",
+			ss_percent_of(f->share_frac).s, SS_ARG(s ? place_of(j, s) : SS_STR("a callback")));
 }
 
 void ss_rule_transfer(struct ss_judge *j)
@@ -175,8 +176,8 @@ void ss_rule_transfer(struct ss_judge *j)
 	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_TRANSFER, SS_TIME_COPY, &u, &s);
 	if (f)
 		f->text =
-			ss_say(j, "Exposed copies (nothing computes meanwhile) take %.1f%% of the time: " SS_FMT ".",
-			       100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("between host and device")));
+			ss_say(j, "Exposed copies (nothing computes meanwhile) take %s of the time: " SS_FMT ".",
+			       ss_percent_of(f->share_frac).s, SS_ARG(s ? place_of(j, s) : SS_STR("between host and device")));
 }
 
 void ss_rule_lock(struct ss_judge *j)
@@ -186,9 +187,9 @@ void ss_rule_lock(struct ss_judge *j)
 	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_LOCK, SS_TIME_LOCK, &u, &s);
 	if (f)
 		f->text = ss_say(j,
-				 "The thread that starts the programs waits for another thread during %.1f%% of the "
+				 "The thread that starts the programs waits for another thread during %s of the "
 				 "time, in " SS_FMT ".",
-				 100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("a lock")));
+				 ss_percent_of(f->share_frac).s, SS_ARG(s ? place_of(j, s) : SS_STR("a lock")));
 	else if (!j->has_python)
 		ss_cannot_judge(j, SS_CAUSE_LOCK, "Python's calls were not recorded");
 }
@@ -199,8 +200,8 @@ void ss_rule_gc(struct ss_judge *j)
 	const struct ss_time_subject *s;
 	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_GC, SS_TIME_GC, &u, &s);
 	if (f)
-		f->text = ss_say(j, "Python's garbage collector takes %.1f%% of the time (" SS_FMT ").",
-				 100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("gc.collect")));
+		f->text = ss_say(j, "Python's garbage collector takes %s of the time (" SS_FMT ").",
+				 ss_percent_of(f->share_frac).s, SS_ARG(s ? place_of(j, s) : SS_STR("gc.collect")));
 	else if (!j->has_python)
 		ss_cannot_judge(j, SS_CAUSE_GC, "Python's calls were not recorded");
 }
@@ -230,9 +231,9 @@ void ss_rule_host_code(struct ss_judge *j)
 		sync.worst && sync.frac >= SS_LEAST_MENTION ? ss_largest(sync.worst, SS_TIME_SYNC, false) : NULL;
 	struct ss_str at = where(j, u);
 	f->text = ss_say(j,
-			 "Nothing computes for %.1f%% of the time, while the thread" SS_FMT
+			 "Nothing computes for %s of the time, while the thread" SS_FMT
 			 " that starts the programs runs the program's own code: " SS_FMT "%s" SS_FMT ".",
-			 100 * f->share_frac, SS_ARG(at), SS_ARG(s ? place_of(j, s) : SS_STR("Python")),
+			 ss_percent_of(f->share_frac).s, SS_ARG(at), SS_ARG(s ? place_of(j, s) : SS_STR("Python")),
 			 read ? ". No work is queued meanwhile, because the thread waits for results in " : "",
 			 SS_ARG(read ? read->name : SS_STR("")));
 }
@@ -269,9 +270,9 @@ void ss_rule_dispatch(struct ss_judge *j)
 	if (!s)
 		f->subject = op ? ss_cut(ss_shown_name(j, op), SS_MOST_SUBJECT_BYTES) : SS_STR("launches");
 	f->text = ss_say(j,
-			 "Starting %s takes %.1f%% of the time, and nothing computes meanwhile" SS_FMT
+			 "Starting %s takes %s of the time, and nothing computes meanwhile" SS_FMT
 			 " (" SS_FMT SS_FMT ").",
-			 what, 100 * f->share_frac, SS_ARG(counted), SS_ARG(names), SS_ARG(runs));
+			 what, ss_percent_of(f->share_frac).s, SS_ARG(counted), SS_ARG(names), SS_ARG(runs));
 	if (!n)
 		return;
 	ss_prove(j, f, "operations started", per_step(u, n), u->h->windows.n ? "per step" : "count", u,
@@ -282,9 +283,9 @@ void ss_rule_dispatch(struct ss_judge *j)
 		f->cause = SS_CAUSE_HOST_CODE;
 		f->traits |= SS_TRAIT_FRAMEWORK_CALLS;
 		f->text = ss_say(j,
-				 "Nothing computes for %.1f%% of the time, while the host is in calls of the "
+				 "Nothing computes for %s of the time, while the host is in calls of the "
 				 "framework" SS_FMT " (" SS_FMT ").",
-				 100 * f->share_frac, SS_ARG(counted), SS_ARG(names));
+				 ss_percent_of(f->share_frac).s, SS_ARG(counted), SS_ARG(names));
 	}
 }
 
@@ -296,8 +297,8 @@ void ss_rule_sync(struct ss_judge *j)
 	if (f)
 		f->text = ss_say(j,
 				 "The host waits for results before it starts more work, and nothing computes meanwhile: "
-				 "%.1f%% of the time, in " SS_FMT ".",
-				 100 * f->share_frac, SS_ARG(s ? place_of(j, s) : SS_STR("a read")));
+				 "%s of the time, in " SS_FMT ".",
+				 ss_percent_of(f->share_frac).s, SS_ARG(s ? place_of(j, s) : SS_STR("a read")));
 }
 
 /* "main thread 'python'"; of PyTorch, whose threads are called "thread 14408 (python)", "main thread 14408 (python)". */
@@ -333,13 +334,13 @@ void ss_rule_idle(struct ss_judge *j)
 	struct ss_str at = where(j, b.worst), thread = main_thread(j, h);
 	f->subject = h->thread.n ? ss_say(j, SS_FMT ": not recorded", SS_ARG(thread)) : SS_STR("host: not recorded");
 	f->text = h->thread.n ? ss_say(j,
-				       "Nothing runs for %.1f%% of the time, and what the host does then was not "
-				       "recorded: the " SS_FMT SS_FMT " shows no event there%s.",
-				       100 * b.frac, SS_ARG(thread), SS_ARG(at),
+				       "Nothing runs for %s of the time, and the recording does not show what the host does "
+				       "then: the " SS_FMT SS_FMT " shows no event there%s.",
+				       ss_percent_of(b.frac).s, SS_ARG(thread), SS_ARG(at),
 				       h->has_python ? "" : " (Python's calls were not recorded)")
-			      : ss_say(j, "Nothing runs for %.1f%% of the time%s" SS_FMT ", and %s.", 100 * b.frac,
+			      : ss_say(j, "Nothing runs for %s of the time%s" SS_FMT ", and %s.", ss_percent_of(b.frac).s,
 				       at.n ? " on host " : "", SS_ARG(at.n ? h->name : at),
-				       h->has_host ? "what the main thread does then was not recorded"
+				       h->has_host ? "the recording does not show what the main thread does then"
 						   : "no event of the host says why");
 	ss_prove(j, f, "share of the recorded time in which nothing was recorded",
 		 ss_unit_step_frac(b.worst, SS_TIME_UNKNOWN) - own_frac, "share", b.worst, "trace_viewer@");

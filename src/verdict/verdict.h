@@ -36,7 +36,7 @@ struct ss_proof {
 	struct ss_str link; /* query of the page that shows it: "tool=...&view=..."; "" */
 };
 
-/* What decides which advice fits a finding: of the program, and of the finding itself. */
+/* The conditions that select the advice for a finding: properties of the program and of the finding. */
 enum ss_trait {
 	SS_TRAIT_COMPILED = 1,	       /* torch.compile is in use */
 	SS_TRAIT_WORKERS = 2,	       /* workers of the DataLoader are */
@@ -76,7 +76,7 @@ struct ss_not_judged {
 	struct ss_str why;
 };
 
-/* What the recording lacks, or what of it was left out. */
+/* Data that the recording lacks, or that was left out. */
 struct ss_recording_gap {
 	struct ss_str text;
 	bool noted; /* the profile's own notes say it, too (struct ss_xspace.notes; events that could not be read) */
@@ -104,10 +104,9 @@ struct ss_verdict {
 
 /* Made once for a model; texts live in `arena` or as long as the model. */
 bool ss_verdict_make(struct ss_verdict *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
-/* Its steps alone, which cost no more than the attribution: what every list and page says of steps. */
+/* Only its steps, without the attribution: lists and pages take the step time from here. */
 bool ss_verdict_steps(struct ss_verdict *out, struct ss_model *m, struct ss_err *err);
-/* What it asks the model for. */
-/* enum ss_facts that it asks for: with several hosts also how they wait for each other. */
+/* The facts (enum ss_facts) that the verdict needs. With several hosts, it also needs how they wait for each other. */
 unsigned ss_verdict_facts(const struct ss_model *m);
 
 #endif

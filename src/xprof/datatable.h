@@ -13,7 +13,7 @@
 #include "emit/out.h"
 #include "table/table.h"
 
-/* What XProf writes above the column. */
+/* The title of the column in XProf. */
 const char *ss_xprof_label(const struct ss_table *t, size_t col);
 void ss_emit_xprof_table(struct ss_out *o, const struct ss_table *t);
 /* All tables as an array; the first alone if `one_table`. */

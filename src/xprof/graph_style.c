@@ -3,7 +3,7 @@
 
 #include "base/html.h"
 
-/* What a class of instructions looks like: text, border, inside. The colours are those of the compiler's drawings. */
+/* The style of a class of instructions: text, border, inside. The colours are those of the compiler's drawings. */
 static const struct ss_node_style styles[] = {
 	{ "elementwise", "black", "#9e9e9e", "white" },	  { "movement", "black", "#97b498", "#c8e6c9" },
 	{ "update", "black", "#cbc693", "#fff9c4" },	  { "heavy", "white", "#003c8f", "#1565c0" },

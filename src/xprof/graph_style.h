@@ -11,7 +11,7 @@ struct ss_node_style {
 	const char *class, *text, *border, *fill;
 };
 
-/* Of a row of `nodes`: the root and what is cut off look alike whatever they do. */
+/* The style of a row of `nodes`. The root and cut-off nodes have their own, whatever they compute. */
 const struct ss_node_style *ss_node_style_of(const struct ss_table *nodes, size_t row);
 bool ss_graph_is_omitted(struct ss_str state);
 

@@ -154,7 +154,7 @@ void ss_shape_memory_profile(struct ss_out *o, const struct ss_result *r)
 {
 	struct ss_json j = { o, true };
 	const struct ss_table *t = ss_result_find(r, "allocators");
-	/* Of a profile without the host's events XProf answers nothing at all. */
+	/* For a profile without the host's events, XProf's answer is empty. */
 	if (ss_str_eq(ss_shape_prop_text(t, "host_plane"), SS_STR("missing")))
 		return;
 	ss_json_open(&j, '{');

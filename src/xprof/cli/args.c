@@ -172,3 +172,15 @@ bool xcli_flag(const struct xcli *x, const char *name)
 	const char *v = xcli_text(x, name);
 	return *v && strcmp(v, "False") != 0 && strcmp(v, "0") != 0 && strcmp(v, "''") != 0;
 }
+
+struct ss_str xcli_next_of_list(struct ss_str *rest, const char *around)
+{
+	size_t comma = ss_str_chr(*rest, ',');
+	struct ss_str one = ss_str_sub(*rest, 0, comma == SS_NPOS ? rest->n : comma);
+	*rest = ss_str_sub(*rest, comma == SS_NPOS ? rest->n : comma + 1, rest->n);
+	while (one.n && strchr(around, one.p[0]))
+		one = ss_str_sub(one, 1, one.n);
+	while (one.n && strchr(around, one.p[one.n - 1]))
+		one.n--;
+	return one;
+}

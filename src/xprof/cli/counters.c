@@ -66,17 +66,9 @@ static uint64_t value_of(const struct ss_table *t, size_t row)
 static bool is_host(const char *list, struct ss_str host)
 {
 	struct ss_str rest = ss_str_from(list);
-	while (rest.n) {
-		size_t comma = ss_str_chr(rest, ',');
-		struct ss_str one = ss_str_sub(rest, 0, comma == SS_NPOS ? rest.n : comma);
-		rest = ss_str_sub(rest, comma == SS_NPOS ? rest.n : comma + 1, rest.n);
-		while (one.n && strchr("[]'\" ", one.p[0]))
-			one = ss_str_sub(one, 1, one.n);
-		while (one.n && strchr("[]'\" ", one.p[one.n - 1]))
-			one.n--;
-		if (ss_str_eq(one, host))
+	while (rest.n)
+		if (ss_str_eq(xcli_next_of_list(&rest, "[]'\" "), host))
 			return true;
-	}
 	return false;
 }
 

@@ -15,7 +15,7 @@ struct side {
 	double total_us;
 };
 
-/* What the side's answers hold; those that fail are empty. */
+/* The contents of the side's answers; an answer that fails is empty. */
 static bool read_side(struct xcli *x, struct side *s)
 {
 	struct xcli *o = xcli_other(x, s->session);

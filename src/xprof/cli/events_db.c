@@ -86,6 +86,8 @@ bool xcli_query_events_db(struct xcli *x, struct xv **out)
 	struct ss_sql_question q = { .query = ss_str_from(xcli_text(x, "query")),
 				     .model = &x->model,
 				     .xprof = true,
+				     .bound_recursion = true,
+				     .more_time = ": 'stepscope sql --timeout S', where the table is xprof_events",
 				     .timeout_ms = TIMEOUT_MS };
 	if (!xcli_open(x))
 		return false;

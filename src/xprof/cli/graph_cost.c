@@ -355,7 +355,7 @@ static void mark_computations(struct xg_graph *g)
 		}
 }
 
-/* What a computation costs goes to who calls it; so many times, for calls within calls. */
+/* The cost of a computation counts for its callers; repeated, for calls within calls. */
 static bool roll_up(struct xcli *x, struct xg_graph *g)
 {
 	static const char *const callers[] = { "fusion",      "call",	     "while",

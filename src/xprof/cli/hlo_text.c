@@ -143,7 +143,7 @@ static bool walk(struct around *a, uint32_t centre)
 {
 	struct ss_hlo_walk w = xg_walk(a->g);
 	uint32_t radius = a->radius < 0 ? 0 : a->radius > INT32_MAX ? INT32_MAX : (uint32_t)a->radius;
-	if (!ss_hlo_near_of(&a->near, &w, centre, radius, a->direction, &a->x->arena))
+	if (!ss_hlo_near_of(&a->near, &w, centre, radius, a->direction, false, &a->x->arena))
 		return xcli_no_memory(a->x);
 	a->shown[centre] = true;
 	a->nshown = a->nfound = 1;

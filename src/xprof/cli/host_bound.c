@@ -142,7 +142,7 @@ static bool read_barriers(struct bound *b)
 	return true;
 }
 
-/* Of the first host that has counters. */
+/* The first host that has counters. */
 static bool read_counters(struct bound *b)
 {
 	int64_t most = b->hosts < MOST_HOSTS ? b->hosts : MOST_HOSTS;

@@ -16,12 +16,8 @@ bool xcli_get_hosts(struct xcli *x, struct xv **out)
 {
 	*out = xv_object(&x->make);
 	struct xv *hosts = xv_add_array(*out, "hosts");
-	for (size_t i = 0; i < x->ntraces; i++) {
-		struct ss_str stem = x->traces[i].stem;
-		size_t dot = ss_str_rchr(stem, '.');
-		xv_str(xv_add_object(hosts, NULL), "hostname",
-		       dot == SS_NPOS ? stem : ss_str_sub(stem, dot + 1, stem.n));
-	}
+	for (size_t i = 0; i < x->ntraces; i++)
+		xv_str(xv_add_object(hosts, NULL), "hostname", x->traces[i].host);
 	return true;
 }
 

@@ -132,7 +132,7 @@ static struct ss_str name_of(const struct ss_xplane *p, const struct ss_xline *l
 			     const struct ss_xevents *e, uint32_t i, bool has_op)
 {
 	static const char *const words[] = { "msg", "message", "annotation", "label" };
-	struct ss_str name = ss_xevent_meta_name(p, e->meta[i]), better = SS_STR("");
+	struct ss_str name = ss_xevent_meta_name_in_file(p, e->meta[i]), better = SS_STR("");
 	bool number = is_digits(name);
 	if (!has_op && !number)
 		return name;
@@ -464,13 +464,7 @@ static bool read_matchers(struct stats *s)
 	struct ss_str rest = ss_str_from(xcli_text(s->x, "trace_matchers"));
 	struct ss_err err;
 	while (rest.n) {
-		size_t comma = ss_str_chr(rest, ',');
-		struct ss_str one = ss_str_sub(rest, 0, comma == SS_NPOS ? rest.n : comma);
-		rest = ss_str_sub(rest, comma == SS_NPOS ? rest.n : comma + 1, rest.n);
-		while (one.n && strchr("[]()'\" ", one.p[0]))
-			one = ss_str_sub(one, 1, one.n);
-		while (one.n && strchr("[]()'\" ", one.p[one.n - 1]))
-			one.n--;
+		struct ss_str one = xcli_next_of_list(&rest, "[]()'\" ");
 		if (!one.n)
 			continue;
 		if (s->nmatchers == MAX_MATCHERS)

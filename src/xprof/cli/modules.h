@@ -18,8 +18,8 @@ bool xcli_modules(struct xcli *x, struct xcli_modules *list);
 struct xv *xcli_device_info(struct xcli *x, const struct ss_table *t);
 
 /*
- * What a custom call computes, as far as its text tells: the cost that its author states, or the
- * shapes of a product of matrices or of an attention. XProf's names of provenances.
+ * The work of a custom call, from its text: the cost that its author states, or the shapes of a product
+ * of matrices or of an attention. Provenances have XProf's names.
  */
 struct xcli_custom_call {
 	bool is_custom;	     /* by text, category or name */

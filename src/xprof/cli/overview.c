@@ -112,7 +112,7 @@ static void percent(struct xv *v, const char *key, double frac)
 	xv_printf(v, key, "%.2f%%", 100 * frac);
 }
 
-/* What the overview leaves at zero, from the roofline model's program. */
+/* The values that the overview leaves at zero, from the roofline model's program. */
 static void put_roofline(struct xcli *x, struct xv *v)
 {
 	const struct ss_result *r = xcli_tool(x, "roofline_model", NULL);

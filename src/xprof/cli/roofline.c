@@ -86,7 +86,7 @@ void xcli_put_custom_call_share(struct xv *v, double share)
 		  share);
 }
 
-/* What the peak is that the bound is decided against. */
+/* The peak by which the bound is decided. */
 static void put_ridge(struct roof *r, struct xv *v, struct ss_str bound)
 {
 	static const struct {

@@ -5,26 +5,14 @@
 #include "base/write.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* Longer answers go to a file. */
 #define MOST_BYTES 10485760
 
 static const char *const reasons[] = { "", "INTERNAL_ERROR", "USAGE_ERROR", "PATH_ERROR",
 				       "INVALID_VALUE" };
-
-struct xcli_answer {
-	struct xcli_answer *next;
-	const char *tool;
-	struct ss_tool_request request;
-	struct ss_host *host[1];
-	struct ss_model one; /* of one host */
-	struct ss_err err;
-	bool ok, own_model, apart;
-};
 
 const struct xcli_command xcli_commands[] = {
 #define COMMAND(word, fn, how, what, ...) \
@@ -36,119 +24,9 @@ const struct xcli_command xcli_commands[] = {
 	{ .name = NULL },
 };
 
-const struct xcli_command *xcli_find(const char *name)
-{
-	for (const struct xcli_command *c = xcli_commands; c->name; c++)
-		if (strcmp(c->name, name) == 0)
-			return c;
-	return NULL;
-}
-
-bool xcli_fail(struct xcli *x, enum xcli_status status, const char *fmt, ...)
-{
-	char text[1024];
-	va_list ap;
-	if (x->status)
-		return false;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	x->status = status;
-	x->error = ss_arena_str(&x->arena, ss_str_from(text));
-	if (!x->error.p)
-		x->error = SS_STR("out of memory");
-	return false;
-}
-
-bool xcli_no_memory(struct xcli *x)
-{
-	return xcli_fail(x, XCLI_INTERNAL, "out of memory");
-}
-
-bool xcli_failed(struct xcli *x, const struct ss_err *err)
-{
-	enum xcli_status status = XCLI_INTERNAL;
-	if (err->code == SS_ENOTFOUND || err->code == SS_ENODATA)
-		status = XCLI_PATH;
-	else if (err->code == SS_EINVAL)
-		status = XCLI_INVALID;
-	return xcli_fail(x, status, "%s", err->text);
-}
-
-/* The model that the tool reads: one host, or all of them. */
-static struct ss_model *model_for(struct xcli *x, struct xcli_answer *a, size_t host)
-{
-	if (host >= x->nhosts)
-		return &x->model;
-	a->host[0] = &x->hosts[host];
-	a->own_model = ss_model_init(&a->one, a->host, 1, &a->err);
-	return a->own_model ? &a->one : NULL;
-}
-
-static const struct ss_result *run_tool(struct xcli *x, const char *tool, size_t host,
-					const struct ss_param_value *params, size_t nparams,
-					bool ours, struct ss_err *why)
-{
-	const struct ss_tool *t = ss_tool_find(ss_str_from(tool));
-	struct xcli_answer *a = calloc(1, sizeof(*a));
-	struct ss_err none;
-	why = why ? why : &none;
-	*why = (struct ss_err){ 0 };
-	if (!a || !t) {
-		free(a);
-		ss_fail_mem(why);
-		return NULL;
-	}
-	a->tool = tool;
-	a->apart = host < x->nhosts || ours;
-	a->next = x->answers;
-	x->answers = a;
-	a->request = (struct ss_tool_request){ .tool = t, .params = params, .nparams = nparams };
-	a->request.format = ours ? SS_FORMAT_JSON : SS_FORMAT_XPROF;
-	a->request.model = model_for(x, a, host);
-	a->ok = a->request.model && ss_tool_request_run(&a->request, &a->err);
-	*why = a->err;
-	return a->ok ? &a->request.result : NULL;
-}
-
-const struct ss_result *xcli_tool_of(struct xcli *x, const char *tool,
-				     const struct ss_param_value *params, size_t nparams,
-				     struct ss_err *why)
-{
-	return run_tool(x, tool, SIZE_MAX, params, nparams, false, why);
-}
-
-const struct ss_result *xcli_tool(struct xcli *x, const char *tool, struct ss_err *why)
-{
-	for (struct xcli_answer *a = x->answers; a; a = a->next)
-		if (strcmp(a->tool, tool) == 0 && !a->request.nparams && !a->apart) {
-			if (why)
-				*why = a->err;
-			return a->ok ? &a->request.result : NULL;
-		}
-	return xcli_tool_of(x, tool, NULL, 0, why);
-}
-
-const struct ss_result *xcli_tool_on(struct xcli *x, const char *tool, size_t host,
-				     struct ss_err *why)
-{
-	return run_tool(x, tool, host, NULL, 0, false, why);
-}
-
-const struct ss_result *xcli_tool_ours(struct xcli *x, const char *tool, struct ss_err *why)
-{
-	return run_tool(x, tool, SIZE_MAX, NULL, 0, true, why);
-}
-
 static void close_all(struct xcli *x)
 {
-	for (struct xcli_answer *a = x->answers, *next; a; a = next) {
-		next = a->next;
-		ss_tool_request_release(&a->request);
-		if (a->own_model)
-			ss_model_release(&a->one);
-		free(a);
-	}
+	xcli_answers_free(x);
 	ss_model_release(&x->model);
 	for (size_t i = 0; i < x->nhosts; i++)
 		ss_host_close(&x->hosts[i]);
@@ -225,43 +103,6 @@ static bool run_command(struct xcli *x, struct xv **out)
 	if (ok && (x->make.no_memory || !*out))
 		ok = xcli_no_memory(x);
 	return ok;
-}
-
-struct xcli *xcli_other(struct xcli *x, const char *session)
-{
-	struct xcli *o = calloc(1, sizeof(*o));
-	if (!o) {
-		xcli_no_memory(x);
-		return NULL;
-	}
-	o->name = x->name;
-	o->cmd = xcli_find("get_hosts");
-	o->session = session;
-	o->strict = x->strict;
-	o->make.arena = &o->arena;
-	o->next = x->others;
-	x->others = o;
-	return xcli_session_find(o) && (!o->strict || xcli_whole(o)) ? o : NULL;
-}
-
-bool xcli_ask(struct xcli *x, const char *command, struct xv **out, struct ss_str *error)
-{
-	const struct xcli_command *cmd = x->cmd;
-	const char *name = x->name, *values[XCLI_MAX_PARAMS];
-	memcpy(values, x->values, sizeof(values));
-	memset(x->values, 0, sizeof(x->values));
-	x->cmd = xcli_find(command);
-	x->name = command;
-	*out = NULL;
-	bool ok = x->cmd->run(x, out);
-	if (!ok && error)
-		*error = x->error;
-	x->status = XCLI_OK;
-	x->error = SS_STR("");
-	x->cmd = cmd;
-	x->name = name;
-	memcpy(x->values, values, sizeof(values));
-	return ok && *out;
 }
 
 static void close_everything(struct xcli *x)
@@ -348,7 +189,7 @@ static void print_error(struct xcli *x)
 
 int xcli_main(int argc, char **argv)
 {
-	struct xcli x = { .cmd = xcli_find(argv[0]), .name = argv[0] };
+	struct xcli x = { .commands = xcli_commands, .cmd = xcli_find(xcli_commands, argv[0]), .name = argv[0] };
 	struct xv *answer = NULL;
 	x.make.arena = &x.arena;
 	if (xcli_args_take(&x, argc, argv) && run_command(&x, &answer))

@@ -7,6 +7,7 @@
 #include "xprof/cli/args.h"
 
 #include "base/vec.h"
+#include "import/names.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -43,14 +44,18 @@ static struct ss_str last_part(struct ss_str path)
 	return slash == SS_NPOS ? path : ss_str_sub(path, slash + 1, path.n);
 }
 
-static struct ss_str stem_of(struct ss_str path)
+/* Its file's name without the ending. XProf's host is what stands behind the last dot of it. */
+static struct xcli_trace trace_of(struct ss_str path, struct ss_str named)
 {
-	struct ss_str name = last_part(path);
+	struct ss_str name = last_part(named);
 	static const char *const suffixes[] = { ".xplane.pb", ".xspace.pb" };
 	for (size_t i = 0; i < SS_COUNT(suffixes); i++)
-		if (ss_str_ends(name, ss_str_from(suffixes[i])))
-			return ss_str_sub(name, 0, name.n - strlen(suffixes[i]));
-	return name;
+		if (ss_str_ends(name, ss_str_from(suffixes[i]))) {
+			struct ss_str stem = ss_str_sub(name, 0, name.n - strlen(suffixes[i]));
+			size_t dot = ss_str_rchr(stem, '.');
+			return (struct xcli_trace){ path, stem, dot == SS_NPOS ? stem : ss_str_sub(stem, dot + 1, stem.n) };
+		}
+	return (struct xcli_trace){ path, name, ss_profile_host(name) };
 }
 
 struct names {
@@ -127,7 +132,7 @@ static bool run_in_logdir(struct xcli *x, struct ss_str *dir)
 	return xcli_fail(x, XCLI_PATH, "There is no run '%s' in '%s'", s, x->place.named);
 }
 
-/* What is missing of an archive is a warning, and a failure with --strict. */
+/* A missing member of an archive is a warning, and with --strict a failure. */
 static bool open_place(struct xcli *x, const char *named)
 {
 	struct ss_err err = { 0 };
@@ -196,7 +201,7 @@ static bool list_traces(struct xcli *x, struct ss_str dir)
 	for (size_t r = 0; r < x->store.nruns; r++)
 		for (size_t i = 0; i < x->store.runs[r].nhosts; i++) {
 			struct ss_str path = x->store.runs[r].hosts[i].path;
-			x->available[x->navailable++] = (struct xcli_trace){ path, stem_of(path) };
+			x->available[x->navailable++] = trace_of(path, path);
 		}
 	return true;
 }
@@ -214,7 +219,7 @@ static struct ss_str as_typed(struct xcli *x, struct ss_str path)
 	return ss_arena_printf(&x->arena, SS_FMT SS_FMT, SS_ARG(x->dir), SS_ARG(rest));
 }
 
-/* The one trace that --host names, by its file's stem or the stem's last part behind a dot. */
+/* The one trace that --host names, by its file's stem or by its host. */
 static bool choose_host(struct xcli *x)
 {
 	struct ss_str host = ss_str_from(x->host);
@@ -222,10 +227,8 @@ static bool choose_host(struct xcli *x)
 	size_t n = 0;
 	for (size_t i = 0; i < x->navailable; i++) {
 		struct xcli_trace *t = &x->available[i];
-		size_t dot = ss_str_rchr(t->stem, '.');
 		bool whole = ss_str_eq(t->stem, host);
-		if (!whole &&
-		    (dot == SS_NPOS || !ss_str_eq(ss_str_sub(t->stem, dot + 1, t->stem.n), host)))
+		if (!whole && !ss_str_eq(t->host, host))
 			continue;
 		found = t;
 		exact = whole ? t : exact;
@@ -262,8 +265,7 @@ static bool choose_file(struct xcli *x, struct ss_str file)
 		free(real);
 		return xcli_no_memory(x);
 	}
-	*t = (struct xcli_trace){ ss_arena_str(&x->arena, ss_str_from(real ? real : file.p)),
-				  stem_of(file) };
+	*t = trace_of(ss_arena_str(&x->arena, ss_str_from(real ? real : file.p)), file);
 	free(real);
 	x->traces = t;
 	x->ntraces = 1;
@@ -282,7 +284,7 @@ static struct ss_str name_of_run(const struct xcli *x, bool is_file)
 	size_t slash = ss_str_rchr(named, '/');
 	if (!is_file || !ss_location_is_made(&x->place))
 		return last_part(x->root);
-	return slash == SS_NPOS ? stem_of(named) : last_part(ss_str_sub(named, 0, slash));
+	return slash == SS_NPOS ? trace_of(named, named).stem : last_part(ss_str_sub(named, 0, slash));
 }
 
 /* Answers name the traces by their own path where the path given was relative. */
@@ -354,4 +356,22 @@ bool xcli_whole(struct xcli *x)
 			return xcli_fail(x, XCLI_INTERNAL, "the profile is incomplete (--strict): " SS_FMT,
 					 SS_ARG(x->hosts[i].x.notes[0]));
 	return true;
+}
+
+struct xcli *xcli_other(struct xcli *x, const char *session)
+{
+	struct xcli *o = calloc(1, sizeof(*o));
+	if (!o) {
+		xcli_no_memory(x);
+		return NULL;
+	}
+	o->commands = x->commands;
+	o->name = x->name;
+	o->cmd = xcli_find(x->commands, "get_hosts");
+	o->session = session;
+	o->strict = x->strict;
+	o->make.arena = &o->arena;
+	o->next = x->others;
+	x->others = o;
+	return xcli_session_find(o) && (!o->strict || xcli_whole(o)) ? o : NULL;
 }

@@ -64,7 +64,7 @@ void xv_rounded(struct xv *parent, const char *key, double v, int decimals);
 
 /* The member of an object, NULL if there is none. */
 struct xv *xv_get(const struct xv *object, const char *key);
-/* Its text, "" where it has none; its number, `otherwise` where it is none. */
+/* The text of the value, "" if it has none; its number, `otherwise` if it is not a number. */
 struct ss_str xv_get_str(const struct xv *object, const char *key);
 double xv_get_f64(const struct xv *object, const char *key, double otherwise);
 size_t xv_length(const struct xv *v);

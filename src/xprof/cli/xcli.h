@@ -18,7 +18,7 @@
 /* Exit statuses; the words of reasons are in run.c. */
 enum xcli_status { XCLI_OK, XCLI_INTERNAL, XCLI_USAGE, XCLI_PATH, XCLI_INVALID };
 
-/* What the warning says of several traces. */
+/* The text of the warning about several traces. */
 enum xcli_combine { XCLI_MERGED, XCLI_SUMMED, XCLI_LISTED, XCLI_APART };
 
 enum xcli_flags {
@@ -51,10 +51,11 @@ struct xcli_command {
 };
 
 struct xcli_trace {
-	struct ss_str path, stem; /* path NUL-terminated */
+	struct ss_str path, stem, host; /* path NUL-terminated */
 };
 
 struct xcli {
+	const struct xcli_command *commands; /* all of them, for xcli_ask */
 	const struct xcli_command *cmd;
 	const char *name;		     /* as called */
 	const char *values[XCLI_MAX_PARAMS]; /* of cmd->params; NULL: not given */
@@ -83,7 +84,7 @@ struct xcli {
 bool xcli_fail(struct xcli *x, enum xcli_status status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 bool xcli_no_memory(struct xcli *x);
-/* What a tool or the store said. */
+/* Report the error of a tool or of the store. */
 bool xcli_failed(struct xcli *x, const struct ss_err *err);
 
 /*
@@ -95,6 +96,8 @@ bool xcli_given(const struct xcli *x, const char *name);
 bool xcli_int(struct xcli *x, const char *name, int64_t *v);
 bool xcli_real(struct xcli *x, const char *name, double *v);
 bool xcli_flag(const struct xcli *x, const char *name);
+/* The next of "a,b", without the letters `around` it, such as the brackets and quotes of a list as Python writes it. */
+struct ss_str xcli_next_of_list(struct ss_str *rest, const char *around);
 
 /* The profiles of the session, opened. */
 bool xcli_open(struct xcli *x);
@@ -109,13 +112,15 @@ const struct ss_result *xcli_tool(struct xcli *x, const char *tool, struct ss_er
 const struct ss_result *xcli_tool_of(struct xcli *x, const char *tool,
 				     const struct ss_param_value *params, size_t nparams,
 				     struct ss_err *why);
-/* Of all hosts, as our own clients get it. */
+/* The answer for all hosts, as our own clients get it. */
 const struct ss_result *xcli_tool_ours(struct xcli *x, const char *tool, struct ss_err *why);
-/* Of one host, by its number. */
+/* The answer for one host, by its number. */
 const struct ss_result *xcli_tool_on(struct xcli *x, const char *tool, size_t host,
 				     struct ss_err *why);
+void xcli_answers_free(struct xcli *x);
 
-const struct xcli_command *xcli_find(const char *name);
+/* NULL where the list has none of that name. */
+const struct xcli_command *xcli_find(const struct xcli_command *list, const char *name);
 extern const struct xcli_command xcli_commands[]; /* the last has no name */
 
 /*
@@ -133,12 +138,12 @@ struct xcli_file {
 };
 
 bool xcli_file_open(struct xcli *x, struct xcli_file *f, const char *name, const char *suffix);
-/* What was written is kept if `ok`; else, and where it cannot be written, the file goes. */
+/* Keeps the file if `ok`; else, and if it cannot be written, removes it. */
 bool xcli_file_close(struct xcli *x, struct xcli_file *f, bool ok);
 /* Such a file of this text: its path; p is NULL where it failed. */
 struct ss_str xcli_file(struct xcli *x, const char *name, const char *suffix, struct ss_str text);
 
-/* What get_utilization_viewer says of one node (counters.c). */
+/* The answer of get_utilization_viewer for one node (counters.c). */
 bool xcli_utilization(struct xcli *x, int64_t host, int64_t device, int64_t node, struct xv **out);
 
 /* argv[0] is the subcommand. Prints the answer and returns the exit status. */

@@ -58,7 +58,7 @@ static inline int64_t ss_quirk_line_id(uint32_t id)
 	return (int32_t)id;
 }
 
-/* Of parts of a step that took equally long, the one whose name comes last in the alphabet is the bottleneck. */
+/* If parts of a step took equally long, the part with the alphabetically last name is the bottleneck. */
 static inline bool ss_quirk_is_bottleneck_before(const char *label, const char *other)
 {
 	return strcmp(label, other) > 0;

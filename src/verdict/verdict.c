@@ -1,0 +1,206 @@
+/* verdict.c - see verdict.h. */
+#include "verdict/judge.h"
+
+#include "base/safe.h"
+#include "model/facts/facts.h"
+
+#include <stdlib.h>
+
+struct ss_str ss_cause_name(enum ss_cause c)
+{
+	static const struct ss_str names[] = {
+#define CAUSE(id, name, title) SS_STR_INIT(name),
+#include "verdict/causes.def"
+#undef CAUSE
+	};
+	return names[c];
+}
+
+struct ss_str ss_cause_title(enum ss_cause c)
+{
+	static const struct ss_str titles[] = {
+#define CAUSE(id, name, title) SS_STR_INIT(title),
+#include "verdict/causes.def"
+#undef CAUSE
+	};
+	return titles[c];
+}
+
+static bool list_units(struct ss_judge *j)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < j->a->nhosts; i++)
+		n += j->a->hosts[i].nunits;
+	const struct ss_collectives **who = SS_NEW_N(j->arena, const struct ss_collectives *, n + 1);
+	struct ss_wait *waits = SS_NEW_N(j->arena, struct ss_wait, n + 1);
+	j->units = SS_NEW_N(j->arena, struct ss_judged_unit, n + 1);
+	if (!who || !waits || !j->units)
+		return false;
+	for (size_t i = 0; i < j->a->nhosts; i++) {
+		const struct ss_time_host *h = &j->a->hosts[i];
+		for (size_t k = 0; k < h->nunits; k++) {
+			if (!h->units[k].window_ps)
+				continue;
+			who[j->nunits] = &h->units[k].collectives;
+			j->units[j->nunits++] = (struct ss_judged_unit){ .u = &h->units[k], .h = h };
+		}
+		j->frameworks |= h->frameworks;
+		j->habits |= h->habits;
+		j->has_python = j->has_python || h->has_python;
+		j->has_device = j->has_device || (h->nunits && h->units[0].device.n);
+	}
+	if (!ss_collectives_join(who, j->nunits, waits))
+		return false;
+	for (size_t i = 0; i < j->nunits; i++) {
+		struct ss_judged_unit *u = &j->units[i];
+		/* The part of the wait during which nothing computed. */
+		double exposed = ss_unit_step_frac(u, SS_TIME_COLLECTIVE), all_ps = (double)u->u->collectives.dur_ps;
+		u->wait = waits[i];
+		u->wait_frac = all_ps > 0 ? exposed * fmin((double)waits[i].wait_ps / all_ps, 1) : 0;
+	}
+	return true;
+}
+
+static void sum_classes(struct ss_judge *j)
+{
+	struct ss_verdict *v = j->out;
+	for (size_t i = 0; i < j->nunits; i++) {
+		const struct ss_time_unit *u = j->units[i].u;
+		v->window_ps += u->window_ps / j->nunits;
+		for (int c = 0; c < SS_TIME_COUNT; c++)
+			for (int r = 0; r < SS_REGION_COUNT; r++)
+				*(r == SS_REGION_BETWEEN ? &v->between_ps : &v->class_ps[c]) += u->ps[c][r] / j->nunits;
+	}
+}
+
+static double dur_ps(const struct ss_window *w)
+{
+	return (double)ss_safe_between(w->begin_ps, w->end_ps);
+}
+
+static double deviation_ps(const struct ss_all_windows *all, double mean_ps, size_t n)
+{
+	double sum = 0;
+	for (size_t i = 0; i < all->n; i++)
+		for (size_t k = 0; k < all->v[i].n; k++) {
+			double d = dur_ps(&all->v[i].v[k]) - mean_ps;
+			sum += d * d;
+		}
+	return n > 1 ? sqrt(sum / (double)(n - 1)) : NAN;
+}
+
+static void describe_steps(struct ss_verdict *v, const struct ss_all_windows *all)
+{
+	double sum_ps = 0;
+	size_t n = 0, min = SIZE_MAX;
+	v->steps = v->steps_cut = 0;
+	v->source = SS_STEPS_NONE;
+	v->confidence = v->mean_ps = v->min_ps = v->max_ps = NAN;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct ss_windows *w = &all->v[i];
+		if (!w->n)
+			continue;
+		v->source = w->source;
+		v->confidence = w->source == SS_STEPS_INFERRED ? w->confidence_frac : NAN;
+		v->steps_cut = w->ncut > v->steps_cut ? w->ncut : v->steps_cut;
+		min = w->n < min ? w->n : min;
+		for (size_t k = 0; k < w->n; k++, n++) {
+			double ps = dur_ps(&w->v[k]);
+			sum_ps += ps;
+			v->min_ps = fmin(v->min_ps, ps);
+			v->max_ps = fmax(v->max_ps, ps);
+		}
+	}
+	v->steps = n ? min : 0;
+	v->mean_ps = n ? sum_ps / (double)n : NAN;
+	v->deviation_ps = deviation_ps(all, v->mean_ps, n);
+}
+
+bool ss_verdict_steps(struct ss_verdict *out, struct ss_model *m, struct ss_err *err)
+{
+	*out = (struct ss_verdict){ .framework = SS_STR(""), .device = SS_STR("") };
+	const struct ss_all_windows *all = ss_model_windows(m, err);
+	if (all)
+		describe_steps(out, all);
+	return all;
+}
+
+static bool describe(struct ss_judge *j, const struct ss_all_windows *steps)
+{
+	struct ss_verdict *v = j->out;
+	v->hosts = SS_NEW_N(j->arena, struct ss_str, j->a->nhosts + 1);
+	if (!v->hosts)
+		return false;
+	for (size_t i = 0; i < j->a->nhosts; i++)
+		v->hosts[v->nhosts++] = j->a->hosts[i].name;
+	describe_steps(v, steps);
+	v->device = j->env->device_type.n ? j->env->device_type : SS_STR("");
+	v->framework = j->frameworks & SS_FW_TORCH_XLA	  ? SS_STR("torch-xla")
+		       : j->frameworks & SS_FW_PYTORCH	  ? SS_STR("pytorch")
+		       : j->frameworks & SS_FW_JAX	  ? SS_STR("jax")
+		       : j->frameworks & SS_FW_TENSORFLOW ? SS_STR("tensorflow")
+							  : SS_STR("");
+	return true;
+}
+
+/* A share is that of those whom the cause befalls: say so where it is not all. */
+static void say_scope(struct ss_judge *j, struct ss_verdict_finding *f)
+{
+	if (!f->befallen || f->befallen == j->nunits || !f->text.n)
+		return;
+	struct ss_str text = ss_cut(ss_str_sub(f->text, 0, f->text.n - 1), SS_MOST_TEXT_BYTES - 60);
+	f->text = ss_say(j, SS_FMT ". This holds for %zu of %zu %s.", SS_ARG(text), f->befallen, j->nunits,
+			 j->has_device ? "devices" : "hosts");
+}
+
+static bool judge(struct ss_judge *j, const struct ss_all_windows *steps)
+{
+	static ss_rule_fn *const rules[] = {
+#define RULE(name) ss_rule_##name,
+#include "verdict/rules.def"
+#undef RULE
+	};
+	if (!list_units(j) || !describe(j, steps))
+		return false;
+	sum_classes(j);
+	for (size_t i = 0; i < SS_COUNT(rules) && !j->no_memory; i++)
+		rules[i](j);
+	for (size_t i = 0; i < j->found.n && !j->no_memory; i++) {
+		ss_advise(j, &j->found.v[i]);
+		say_scope(j, &j->found.v[i]);
+	}
+	ss_rank(j);
+	j->out->findings = SS_NEW_N(j->arena, struct ss_verdict_finding, j->found.n + 1);
+	j->out->not_judged = SS_NEW_N(j->arena, struct ss_not_judged, j->unknown.n + 1);
+	if (j->no_memory || !j->out->findings || !j->out->not_judged)
+		return false;
+	if (j->found.n)
+		memcpy(j->out->findings, j->found.v, j->found.n * sizeof(*j->found.v));
+	if (j->unknown.n)
+		memcpy(j->out->not_judged, j->unknown.v, j->unknown.n * sizeof(*j->unknown.v));
+	j->out->nfindings = j->found.n;
+	j->out->nnot_judged = j->unknown.n;
+	return true;
+}
+
+unsigned ss_verdict_facts(const struct ss_model *m)
+{
+	return SS_FACTS_WINDOWS | SS_FACTS_ATTRIBUTION | SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_MEMORY_PEAK |
+	       (m->nhosts > 1 ? SS_FACTS_CLUSTER : 0);
+}
+
+bool ss_verdict_make(struct ss_verdict *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err)
+{
+	struct ss_judge j = { .arena = arena, .out = out };
+	*out = (struct ss_verdict){ .framework = SS_STR(""), .device = SS_STR("") };
+	const struct ss_all_windows *steps;
+	if (!ss_model_gather(m, ss_verdict_facts(m), err) || !(steps = ss_model_windows(m, err)) ||
+	    !(j.a = ss_model_attribution(m, err)) || !(j.env = ss_model_env(m, err)) || !(j.peak = ss_model_memory_peak(m, err)) ||
+	    (m->nhosts > 1 && !ss_straggler_verdict(m, &j.late, err)))
+		return false;
+	bool ok = (judge(&j, steps) || ss_fail_mem(err)) && ss_find_gaps(&j, m, err);
+	ss_vec_free(&j.found);
+	ss_vec_free(&j.unknown);
+	ss_vec_free(&j.gaps);
+	return ok;
+}
