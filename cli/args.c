@@ -73,14 +73,25 @@ bool cli_take_param(void *params, const char *text)
 	return true;
 }
 
+bool cli_for_agent, cli_strict;
+const struct cli_command *const *cli_commands;
+
+const struct cli_command *cli_command_find(const char *name)
+{
+	for (size_t i = 0; cli_commands[i]; i++)
+		if (strcmp(cli_commands[i]->name, name) == 0)
+			return cli_commands[i];
+	return NULL;
+}
+
 int cli_misuse(const struct cli_command *c, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
 	tell(fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "usage: stepscope %s %s\n'stepscope %s --help' shows the options\n", c->name, c->args,
-		c->name);
+	if (!cli_for_agent)
+		fprintf(stderr, "usage: stepscope %s %s\n'stepscope %s --help' shows the options\n", c->name, c->args, c->name);
 	return CLI_MISUSE;
 }
 
@@ -148,7 +159,7 @@ static const char *opt_name(const void *list, size_t i)
 	return o[i].name;
 }
 
-/* What getopt did not know, in our words. */
+/* Report an option that getopt does not know. */
 static int unknown_option(const struct cli_command *c, char **argv, const struct option *longs, int what)
 {
 	const char *word = argv[optind - 1];
@@ -177,6 +188,12 @@ static bool read_bool(const char *text, bool *out)
 	return false;
 }
 
+bool cli_take_output(void *file, const char *value)
+{
+	*(const char **)file = strcmp(value, "-") == 0 ? NULL : value;
+	return true;
+}
+
 /* An option has come; false when it was said what is wrong with its value. */
 static bool take(const struct cli_command *c, const struct cli_opt *o, const char *value)
 {
@@ -191,7 +208,7 @@ static bool take(const struct cli_command *c, const struct cli_opt *o, const cha
 	if (o->flag && !o->takes_value)
 		*o->flag = true;
 	if (o->each && !o->each(o->arg, value)) {
-		cli_misuse(c, "--%s: '%s' does not have the expected form", o->name, value);
+		cli_misuse(c, "--%s: '%s' does not have the form that 'stepscope %s --help' shows", o->name, value, c->name);
 		return false;
 	}
 	if (o->text)

@@ -76,7 +76,7 @@ static void say_host(struct cli_words *w, const struct ss_capture *c, const stru
 	}
 }
 
-/* How far it is, where somebody looks on. */
+/* Show the progress if stderr is a terminal. */
 static void say_progress(struct cli_words *w, const struct ss_capture *c)
 {
 	uint64_t bytes = 0;
@@ -177,7 +177,7 @@ static bool ask_master(const struct ss_capture_config *config, const char *maste
 		       struct ss_grpc_status *status)
 {
 	const struct ss_peer peer = { .target = master, .tls = config->tls, .token = config->token, .wake_fd = config->wake_fd,
-				      .timeout_ns = (int64_t)(300000 + 2 * config->options.duration_ms) * SS_NS_PER_MS };
+				      .timeout_ns = ss_capture_timeout_ns(config) };
 	unsigned attempts = config->attempts ? config->attempts : 1;
 	for (unsigned i = 1; i <= attempts; i++) {
 		if (!ss_request_new_session(&peer, s, status))
@@ -337,7 +337,7 @@ const struct cli_command cli_command_capture = {
 		"      --num_tracing_attempts N  attempts while no event is traced (default: 3)\n"
 		CLI_LEVEL_HELP
 		"      --include_dataset_ops B   false: longer device traces with old programs\n"
-		"      --timeout_s N             deadline (default: 5 minutes or twice the duration, whichever is longer)\n"
+		"      --timeout_s N             seconds to wait for the profile (default: delay, twice the duration, and 120)\n"
 		"      --write WHO               client (default): programs send the profile; server: they write to DIR\n"
 		"      --no_summary              do not print the summary\n"
 		"      --monitoring_level N      1 or 2: print live figures instead of writing a profile\n"

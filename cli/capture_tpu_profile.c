@@ -46,7 +46,7 @@ static char *plain_flag(const char *arg)
 	return asprintf(&out, "--%s", name) < 0 ? NULL : out;
 }
 
-/* Where the profilers are: as given, or of the TPU of this name. */
+/* The addresses of the profilers: given, or found by the name of the TPU. */
 static bool find_addresses(const struct flags *f, struct ss_arena *a, struct ss_str *master, struct ss_str *workers,
 			   struct ss_err *err)
 {

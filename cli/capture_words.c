@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Who waits for the signals and writes a byte for each. */
+/* The thread that waits for signals and writes a byte for each. */
 static struct {
 	pthread_t thread;
 	int ends[2];
@@ -60,7 +60,7 @@ void cli_interrupt_close(int fd)
 	pthread_cancel(watch.thread);
 	pthread_join(watch.thread, NULL);
 	ss_pipe_close(watch.ends);
-	/* What was meant as a wish to stop must not end us now. */
+	/* A signal that asks to stop must not end the program now. */
 	while (sigpending(&pending) == 0 && (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM)))
 		sigwait(&set, &number);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);

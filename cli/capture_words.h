@@ -5,7 +5,7 @@
 #include "capture/capture.h"
 #include "cli.h"
 
-/* What was said so far. */
+/* State of the messages so far. */
 struct cli_words {
 	bool terminal, live;	/* stderr is one; a line without an end stands there */
 	unsigned attempt, attempts;
@@ -44,7 +44,7 @@ struct cli_tls {
 	"      --tls_name NAME           expected name in the server's certificate\n" \
 	"      --token_file FILE         file with the token to send\n"
 
-/* How a program is to be profiled, of a struct ss_profile_options. */
+/* Options that fill a struct ss_profile_options. */
 #define CLI_LEVEL_OPTS(o) \
 	CLI_NUMBER("host_tracer_level", 0, 3, &(o).host_level), CLI_NUMBER("device_tracer_level", 0, 2, &(o).device_level), \
 	CLI_NUMBER("python_tracer_level", 0, 1, &(o).python_level), CLI_EACH("option", 'o', cli_add_option, &(o))

@@ -17,16 +17,21 @@ enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_MISUSE = 2 };
 __attribute__((visibility("default"))) int stepscope_main(int argc, char **argv);
 
 /* A command: the constant at the end of its file, listed in commands.def. */
+struct cli_opt;
+
 struct cli_command {
 	const char *name;
 	const char *args;	/* "PATH [--host H]" */
 	const char *summary;	/* one line, for the list of commands */
 	const char *help;	/* whole paragraphs and options, for --help */
 	bool hidden;
+	/* The options of a comparison, for who passes them on; their values go nowhere. NULL for all other commands. */
+	const struct cli_opt *(*options)(size_t *n);
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
-extern const struct cli_command *const cli_commands[]; /* NULL-terminated */
+/* All commands, NULL-terminated: main.c lists them, for those that name or run others. */
+extern const struct cli_command *const *cli_commands;
 const struct cli_command *cli_command_find(const char *name);
 
 /*
@@ -59,15 +64,14 @@ typedef const char *cli_word_fn(const void *list, size_t i);
 const char *cli_closest(const char *word, cli_word_fn *get, const void *list);
 
 /*
- * Parse options and operands with getopt_long; --help is taken care of, and so is a value that is
- * not what it should be. Returns -1 to go on, else the exit status. Operands are left in
- * argv[optind ..].
+ * Parse options and operands with getopt_long; Handles --help, and reports invalid values. Returns -1
+ * to go on, else the exit status. Operands are left in argv[optind ..].
  */
 struct cli_opt {
 	const char *name;	/* "host", without dashes */
 	char letter;		/* or 0 */
 	bool takes_value;
-	/* Where it goes, as one of these. */
+	/* The destination of the value: one of these members. */
 	bool *flag;		/* true; with a value, what that says */
 	const char **text;
 	uint64_t *number, most;	/* a whole number from 0 to `most` */
@@ -80,6 +84,9 @@ struct cli_opt {
 #define CLI_NUMBER(option, short_name, max, to) \
 	{ .name = option, .letter = short_name, .takes_value = true, .number = to, .most = max }
 #define CLI_EACH(option, short_name, fn, to) { .name = option, .letter = short_name, .takes_value = true, .each = fn, .arg = to }
+/* --output FILE of a command that otherwise writes to stdout. "-" is stdout, too. */
+#define CLI_OUTPUT(to) CLI_EACH("output", 'o', cli_take_output, to)
+bool cli_take_output(void *file, const char *value);
 int cli_parse(const struct cli_command *c, int argc, char **argv, const struct cli_opt *opts, size_t nopts, int min_operands,
 	      int max_operands);
 /* A whole number within bounds. */
@@ -91,8 +98,8 @@ struct cli_profile {
 	struct ss_store store;
 	const struct ss_run *run;	/* the one asked for, or the newest */
 	bool run_asked;
-	bool alone;			/* of that run only, whatever belongs to it: ss_session_run */
-	struct ss_host *hosts;		/* those that are open: none where the tool visits several */
+	bool alone;			/* only that run, without other runs of the same recording: ss_session_run */
+	struct ss_host *hosts;		/* the open hosts; none if the tool visits several hosts */
 	size_t nhosts;
 	struct ss_model model;
 	struct ss_selection hosts_asked;
@@ -101,22 +108,24 @@ struct cli_profile {
 	struct ss_arena arena;
 };
 
-/* --strict was given: a profile of which something is missing is a failure of whoever opens it. */
+/* The messages go to an agent: they name no shell commands. */
+extern bool cli_for_agent;
+/* --strict was given: opening an incomplete profile fails. */
 extern bool cli_strict;
 #define CLI_STRICT CLI_FLAG("strict", 0, &cli_strict)
 /*
- * With --strict: are all files of the run, or of all runs, whole? They are opened for that, one
- * after the other.
+ * With --strict: are all files of the run, or of all runs, complete? Each file is opened in turn to
+ * check it.
  */
 bool cli_run_whole(const struct ss_run *r, struct ss_err *err);
 bool cli_runs_whole(const struct ss_store *s, struct ss_err *err);
 
 /*
- * Where the path leads, as ss_location_open; warnings of what is missing of an archive are printed,
- * and a failure with --strict.
+ * Open the location at `path`, like ss_location_open. Missing parts of an archive are printed as
+ * warnings, and are a failure with --strict.
  */
 bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *err);
-/* As ss_location_close; what a bucket cost is printed. */
+/* Close the location, like ss_location_close, and print the requests to a bucket. */
 void cli_location_close(struct ss_location *p);
 /*
  * Find and open it. `run` and `host` may be NULL: then the newest run, and all hosts of it or, for
@@ -134,14 +143,14 @@ bool cli_profile_list(struct cli_profile *p, const char *host, struct ss_err *er
  */
 bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err);
 /*
- * The model whose times `--clocks WORD` asks for (NULL: as recorded), and on stderr what aligning came to. NULL on failure; a
- * wrong word is told by cli_clocks_known.
+ * The model whose times `--clocks WORD` asks for (NULL: as recorded), and on stderr what aligning came
+ * to. NULL on failure; cli_clocks_known reports a wrong word.
  */
 struct ss_model *cli_profile_clocks(struct cli_profile *p, const char *word, struct ss_err *err);
 bool cli_clocks_known(const char *word);
 /* Fails when a file was shortened meanwhile. */
 bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err);
-/* Close what is open of the run, for another run of the same directory. */
+/* Close the open hosts of the run, before another run of the same directory is opened. */
 void cli_profile_shut(struct cli_profile *p);
 void cli_profile_close(struct cli_profile *p);
 

@@ -59,7 +59,7 @@ static void bash(void)
 	      "	elif [[ $cur == -* ]]; then\n"
 	      "		local o=--help\n"
 	      "		case $cmd in\n"
-	      "		serve) o+=' --logdir --port --bind --memory-mb --allow-host --src-prefix --history' ;;\n"
+	      "		serve) o+=' --logdir --port --bind --memory-mb --allow-host --src-prefix --history --until-eof' ;;\n"
 	      "		summary) o+=' --run --host --color' ;;\n"
 	      "		tool) o+=' --run --host --format --param --table --output --color' ;;\n"
 	      "		tools) o+=' --run --color' ;;\n"

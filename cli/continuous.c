@@ -37,9 +37,9 @@ static int ask_all(const struct ss_capture_config *config, bool (*ask)(struct cl
 static int work(const char *what, struct ss_capture_config *config)
 {
 	if (strcmp(what, "start") == 0)
-		return ask_all(config, cli_programs_start, "gathers events from now on");
+		return ask_all(config, cli_programs_start, "collects events from now on");
 	if (strcmp(what, "stop") == 0)
-		return ask_all(config, cli_programs_stop, "gathers no more");
+		return ask_all(config, cli_programs_stop, "has stopped collecting");
 	config->mode = SS_CAPTURE_SNAPSHOT;
 	return cli_capture_take(config, true);
 }

@@ -38,7 +38,7 @@ static double value_of(const struct cli_dashboard_host *h, const struct column *
 	return v;
 }
 
-/* As it stands in a cell. */
+/* The text of a cell. */
 static void print_value(char out[32], const struct cli_dashboard_host *h, const struct column *c)
 {
 	double v = value_of(h, c);
@@ -303,7 +303,7 @@ static const char *plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* What one wants to know: does it run, how long is a step, who holds the others up. */
+/* The headline: hosts that do not answer, the step time, the host that holds up the others. */
 static void put_verdict(struct ss_buf *out, const struct cli_dashboard *b)
 {
 	const struct cli_dashboard_host *stepping = NULL;

@@ -31,7 +31,7 @@ struct cli_dashboard {
 	char verdict[CLI_VERDICT_BYTES]; /* of the last look */
 };
 
-/* Where it answers HTTP. */
+/* The address at which the page is served. */
 struct cli_dashboard_address {
 	const char *bind;	/* NULL: 127.0.0.1 */
 	const char *token;	/* must be there where others than this machine can ask */

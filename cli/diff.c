@@ -98,23 +98,33 @@ static bool fill(struct cli_sides *s, enum ss_diff_by by, struct ss_err *err)
 	return ss_diff_tool_result(&s->diff, ss_str_from(s->tool->name), base, new, &s->result, err);
 }
 
+/* What is asked for on the command line. */
+struct asked {
+	struct cli_sides s;
+	struct cli_params params;
+	const char *by, *format, *table, *output, *colour, *tool;
+};
+
+#define OPTIONS(a) \
+	{ \
+		CLI_SIDES_OPTS(&(a)->s), CLI_TEXT("tool", 0, &(a)->tool), CLI_EACH("param", 'p', cli_take_param, &(a)->params), \
+		CLI_FLAG("anyway", 0, &(a)->s.anyway), CLI_TEXT("by", 'b', &(a)->by), CLI_TEXT("format", 'f', &(a)->format), \
+		CLI_TEXT("table", 't', &(a)->table), CLI_OUTPUT(&(a)->output), CLI_TEXT("color", 0, &(a)->colour), \
+	}
+
+static const struct cli_opt *options(size_t *n)
+{
+	static struct asked nowhere;
+	static const struct cli_opt opts[] = OPTIONS(&nowhere);
+	*n = SS_COUNT(opts);
+	return opts;
+}
+
 static int run(int argc, char **argv)
 {
-	struct cli_sides s = { 0 };
-	const char *by_word = "op", *format_word = "text", *table = NULL, *output = NULL, *colour = NULL,
-		   *tool = NULL;
-	struct cli_params params = { .n = 0 };
-	const struct cli_opt opts[] = {
-		CLI_SIDES_OPTS(&s),
-		CLI_TEXT("tool", 0, &tool),
-		CLI_EACH("param", 'p', cli_take_param, &params),
-		CLI_FLAG("anyway", 0, &s.anyway),
-		CLI_TEXT("by", 'b', &by_word),
-		CLI_TEXT("format", 'f', &format_word),
-		CLI_TEXT("table", 't', &table),
-		CLI_TEXT("output", 'o', &output),
-		CLI_TEXT("color", 0, &colour),
-	};
+	struct asked a = { .by = "op", .format = "text" };
+	struct cli_sides *s = &a.s;
+	const struct cli_opt opts[] = OPTIONS(&a);
 	enum ss_diff_by by;
 	int format;
 	struct ss_err err = { 0 };
@@ -122,19 +132,19 @@ static int run(int argc, char **argv)
 	int status = cli_parse(&cli_command_diff, argc, argv, opts, SS_COUNT(opts), 0, 2);
 	if (status >= 0)
 		return status;
-	if (!ss_diff_by_of(ss_str_from(by_word), &by))
+	if (!ss_diff_by_of(ss_str_from(a.by), &by))
 		return cli_misuse(&cli_command_diff,
-				  "cannot compare by '%s': use op, scope, module, kernel, source, host or memory", by_word);
-	if (!cli_word(format_word, formats, FORMATS, &format))
-		return cli_misuse(&cli_command_diff, "unknown format '%s': use text, json, csv or md", format_word);
-	status = choose_tool(&s, tool, &params);
+				  "cannot compare by '%s': use op, scope, module, kernel, source, host or memory", a.by);
+	if (!cli_word(a.format, formats, FORMATS, &format))
+		return cli_misuse(&cli_command_diff, "unknown format '%s': use text, json, csv or md", a.format);
+	status = choose_tool(s, a.tool, &a.params);
 	if (status < 0)
-		status = cli_sides_parse(&s, &cli_command_diff, argc, argv);
+		status = cli_sides_parse(s, &cli_command_diff, argc, argv);
 	if (status >= 0)
 		return status;
-	bool ok = cli_sides_compare(&s, &arena, &err) && fill(&s, by, &err) &&
-		  print(&s, (enum format)format, by, table, output, colour, &err);
-	cli_sides_free(&s);
+	bool ok = cli_sides_compare(s, &arena, &err) && fill(s, by, &err) &&
+		  print(s, (enum format)format, by, a.table, a.output, a.colour, &err);
+	cli_sides_free(s);
 	ss_arena_release(&arena);
 	if (ok)
 		return CLI_DONE;
@@ -164,5 +174,6 @@ const struct cli_command cli_command_diff = {
 		"  stepscope diff before/ after/\n"
 		"  stepscope diff --base a1 --base a2 --base a3 --new b1 --new b2 --new b3\n"
 		"  stepscope diff before/ after/ --tool hlo_stats\n",
+	.options = options,
 	.run = run,
 };

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <netinet/in.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,24 +26,6 @@ extern const struct cli_command cli_command_doctor;
 /* Less than this and a long recording will not fit; a short one takes 256 MiB at most. */
 #define ROOM_GOOD ((uint64_t)1 << 30)
 #define ROOM_MIN ((uint64_t)256 << 20)
-
-void doctor_say(struct doctor *d, enum doctor_level level, const char *what, const char *fmt, ...)
-{
-	static const char *const words[] = { "ok  ", "note", "BAD " };
-	char text[1600];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	ss_out_printf(d->out, "%s  ", words[level]);
-	ss_text_put(d->out, ss_str_from(what), 0);
-	for (size_t n = strlen(what); n < 14; n++)
-		ss_out_char(d->out, ' ');
-	ss_out_z(d->out, "  ");
-	ss_text_put(d->out, ss_str_from(text), 0);
-	ss_out_char(d->out, '\n');
-	d->bad += level == DOCTOR_BAD;
-}
 
 /* A machine without a GPU is none to complain about, unless the GPU is what was asked for. */
 static void check_gpu(struct doctor *d)
@@ -61,7 +42,7 @@ static void check_gpu(struct doctor *d)
 		return;
 	}
 	doctor_say(d, r.hardware || r.driver ? DOCTOR_GOOD : DOCTOR_BAD, "GPU", "%s",
-	    r.hardware ? "an NVIDIA GPU is there" : r.driver ? "the driver found a GPU" : "no NVIDIA GPU was found");
+	    r.hardware ? "an NVIDIA GPU is present" : r.driver ? "the driver found a GPU" : "no NVIDIA GPU was found");
 	doctor_say(d, r.driver ? DOCTOR_GOOD : needed ? DOCTOR_BAD : DOCTOR_NOTE, "GPU driver", "%s", r.driver_text);
 	doctor_say(d, r.cupti ? DOCTOR_GOOD : needed ? DOCTOR_BAD : DOCTOR_NOTE, "CUPTI", "%s", r.cupti_text);
 	if (r.driver && r.cupti)
@@ -75,10 +56,10 @@ static void check_port(struct doctor *d, uint16_t port)
 	int fd = ss_socket(AF_INET, SOCK_STREAM, 0), one = 1;
 	snprintf(what, sizeof(what), "port %u", port);
 	if (fd < 0) {
-		doctor_say(d, DOCTOR_BAD, what, "no socket can be made: %s", strerror(errno));
+		doctor_say(d, DOCTOR_BAD, what, "cannot create a socket: %s", strerror(errno));
 		return;
 	}
-	/* As servers do: a port whose last server has just ended is free. */
+	/* Like servers: a port whose last server has just ended is free. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	bool good = bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0;
 	int why = errno;
@@ -103,21 +84,6 @@ static bool can_write(const char *dir)
 	close(fd);
 	unlink(path);
 	return true;
-}
-
-/* The nearest folder above that is there: what of the path is missing can be made in it or not. */
-const char *doctor_existing(const char *path, char *out, size_t n)
-{
-	snprintf(out, n, "%s", path);
-	while (access(out, F_OK) != 0) {
-		char *slash = strrchr(out, '/');
-		if (!slash || slash == out) {
-			snprintf(out, n, "%s", slash ? "/" : ".");
-			break;
-		}
-		*slash = '\0';
-	}
-	return out;
 }
 
 static void check_logdir(struct doctor *d, const char *logdir)
@@ -158,7 +124,7 @@ static void check_preload(struct doctor *d)
 		doctor_say(d, DOCTOR_NOTE, "other tools", "CUDA_INJECTION64_PATH names '%s': 'stepscope record' replaces it", old);
 }
 
-/* What serve gives up of its own accord. */
+/* The sandbox of serve. */
 static void check_sandbox(struct doctor *d)
 {
 	int version = ss_sandbox_landlock();
@@ -209,7 +175,7 @@ static void check_curl(struct doctor *d)
 		doctor_say(d, DOCTOR_NOTE, "libcurl", "a static build loads no libcurl: " CURL_NEEDED
 			   ". Use a wheel or a package of stepscope");
 	else if (!there)
-		doctor_say(d, DOCTOR_NOTE, "libcurl", "not installed, or not whole: " CURL_NEEDED
+		doctor_say(d, DOCTOR_NOTE, "libcurl", "not installed, or incomplete: " CURL_NEEDED
 			   ". The package 'curl' brings it: apt, dnf, apk or brew install curl");
 	else if (is_too_old(version))
 		doctor_say(d, DOCTOR_NOTE, "libcurl", SS_FMT " is older than " CURL_LEAST ": " CURL_NEEDED
@@ -279,13 +245,13 @@ const struct cli_command cli_command_doctor = {
 	.args = "[PATH] [--logdir D] [--port N]... [--gpu]",
 	.summary = "check a profile or a directory; or what capturing, recording and serving need",
 	.help = "With PATH: opens every profile in the file or directory and names what is wrong with it, and with the files\n"
-		"around it, and what to do.\n\n"
+		"around it, and says what to do.\n\n"
 		"Without PATH: checks the GPU, its driver, CUPTI and permissions, libcurl, the ports, the log directory\n"
 		"and its free disk space, and says how to fix each problem.\n\n"
 		"Exit status 0: no check is BAD; 1: at least one is.\n\n"
 		"  -l, --logdir D  directory for profiles (default: .)\n"
 		"  -p, --port N    port to check; may be repeated (default: 6006)\n"
 		"      --gpu       fail if this machine has no GPU\n"
-		"      --strict    as of other commands; an incomplete profile is BAD without it, too\n",
+		"      --strict    as in other commands; an incomplete profile is BAD even without it\n",
 	.run = run,
 };

@@ -1,7 +1,4 @@
-/*
- * doctor.h - lines of 'stepscope doctor': what was checked, and what is to be done. For doctor*.c
- * only.
- */
+/* doctor.h - lines of 'stepscope doctor': each check and its remedy. For doctor*.c only. */
 #ifndef SS_CLI_DOCTOR_H
 #define SS_CLI_DOCTOR_H
 
@@ -12,6 +9,7 @@ enum doctor_level { DOCTOR_GOOD, DOCTOR_NOTE, DOCTOR_BAD };
 struct doctor {
 	struct ss_out *out;
 	bool gpu_wanted;
+	bool copied;	/* what is judged was unpacked or fetched: the times of its files on this machine say nothing */
 	unsigned bad;
 };
 
@@ -19,7 +17,7 @@ void doctor_say(struct doctor *d, enum doctor_level level, const char *what, con
 	__attribute__((format(printf, 4, 5)));
 /* The nearest folder above that is there, in `out`. */
 const char *doctor_existing(const char *path, char *out, size_t n);
-/* What is wrong with a file or a directory of profiles. */
+/* Check a file or a directory of profiles, and report its faults. */
 void doctor_path(struct doctor *d, const char *path);
 
 #endif

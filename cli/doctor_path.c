@@ -39,23 +39,31 @@ static struct facts facts_of(const struct ss_host *h)
 	return f;
 }
 
-/* Whether somebody may be at work on it: then it is too early to judge. */
-static bool is_fresh(int64_t mtime_ns)
+/* May a program still be writing the file? Then it is too early to judge. */
+static bool is_fresh(const struct doctor *d, int64_t mtime_ns)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
 	int64_t age_s = (int64_t)now.tv_sec - mtime_ns / 1000000000;
-	return age_s >= 0 && age_s < FRESH_S;
+	return !d->copied && age_s >= 0 && age_s < FRESH_S;
 }
 
-static void judge_host(struct doctor *d, const char *what, const struct ss_host *h, int64_t mtime_ns)
+/* A text that begins with the file's path, without it: the line names the file already. In an archive it is the archive's. */
+static struct ss_str without_path(struct ss_str text, struct ss_str path)
+{
+	struct ss_str rest = text, name = ss_str_sub(path, ss_str_rchr(path, '/') + 1, path.n);
+	size_t end = ss_str_take(&rest, SS_STR("'")) ? ss_str_find(rest, SS_STR("' ")) : SS_NPOS;
+	return end != SS_NPOS && ss_str_ends(ss_str_sub(rest, 0, end), name) ? ss_str_sub(rest, end + 2, rest.n) : text;
+}
+
+static void judge_host(struct doctor *d, const char *what, const struct ss_host *h, const struct ss_host_file *file)
 {
 	struct facts f = facts_of(h);
 	const char *form = h->imported.any ? h->imported.form : NULL;
 	bool whole = !h->x.nnotes;
 	for (uint32_t i = 0; i < h->x.nnotes; i++)
-		doctor_say(d, DOCTOR_BAD, what, SS_FMT, SS_ARG(h->x.notes[i]));
-	if (!whole && is_fresh(mtime_ns))
+		doctor_say(d, DOCTOR_BAD, what, SS_FMT, SS_ARG(without_path(h->x.notes[i], file->path)));
+	if (!whole && is_fresh(d, file->mtime_ns))
 		doctor_say(d, DOCTOR_NOTE, what,
 			   "it changed less than %d s ago: the program may still be writing it. Try again later", FRESH_S);
 	for (uint32_t i = 0; i < h->x.nerrors; i++)
@@ -71,18 +79,12 @@ static void judge_host(struct doctor *d, const char *what, const struct ss_host 
 			   h->x.nplanes, h->x.nplanes == 1 ? "" : "s");
 	else if (whole && !f.device && !h->imported.any)
 		doctor_say(d, DOCTOR_NOTE, what,
-			   "whole, but no device is in it: the program ran on the CPU, or the profiler could not trace the "
-			   "accelerator (stepscope tool plane_stats says more)");
+			   "complete, but it holds no device: the program ran on the CPU, or the profiler could not trace the "
+			   "accelerator ('stepscope tool plane_stats' shows more)");
 	else if (whole)
-		doctor_say(d, DOCTOR_GOOD, what, "whole: %u plane%s, %llu line%s%s%s", h->x.nplanes, h->x.nplanes == 1 ? "" : "s",
-			   (unsigned long long)f.lines, f.lines == 1 ? "" : "s", form ? "; it is " : "", form ? form : "");
-}
-
-/* An error that begins with the file's path, without it: the line names the file already. */
-static const char *without_path(const char *text, struct ss_str path)
-{
-	struct ss_str rest = ss_str_from(text);
-	return ss_str_take(&rest, SS_STR("'")) && ss_str_take(&rest, path) && ss_str_take(&rest, SS_STR("' ")) ? rest.p : text;
+		doctor_say(d, DOCTOR_GOOD, what, "complete: %u plane%s, %llu line%s%s%s", h->x.nplanes,
+			   h->x.nplanes == 1 ? "" : "s", (unsigned long long)f.lines, f.lines == 1 ? "" : "s",
+			   form ? "; it is " : "", form ? form : "");
 }
 
 /* Reports what the reader of the file's format finds wrong. */
@@ -97,25 +99,28 @@ static void judge_file(struct doctor *d, const char *what, const struct ss_host_
 		return;
 	}
 	if (!ss_host_open_below(&h, f->top, f->path.p, &err)) {
-		doctor_say(d, DOCTOR_BAD, what, "%s%s", without_path(err.text, f->path),
-			   is_fresh(f->mtime_ns) ? ". It changed just now: the program may still be writing it" : "");
+		doctor_say(d, DOCTOR_BAD, what, SS_FMT "%s", SS_ARG(without_path(ss_str_from(err.text), f->path)),
+			   is_fresh(d, f->mtime_ns) ? ". It changed just now: the program may still be writing it" : "");
 		return;
 	}
-	judge_host(d, what, &h, f->mtime_ns);
+	judge_host(d, what, &h, f);
 	ss_host_close(&h);
 }
 
 /* ---- a directory ---- */
 
+/* The path below what the user named; of the file that he named itself, his name for it. */
 static struct ss_str below_root(const struct ss_store *s, struct ss_str path)
 {
+	if (s->named.n && ss_str_eq(path, s->root))
+		return s->named;
 	struct ss_str rest = ss_str_sub(path, s->root.n, path.n);
 	if (!ss_str_starts(path, s->root))
 		return path;
 	return rest.n > 1 ? ss_str_sub(rest, 1, rest.n) : path;
 }
 
-/* What was passed over because there is something better says nothing bad. */
+/* A file that was skipped because a better one exists is no problem. */
 static bool is_harmless(const char *why)
 {
 	return strstr(why, "duplicate") || strstr(why, "next to it") || strstr(why, "an old one") || strstr(why, "computes them") ||
@@ -165,8 +170,8 @@ static void say_nothing_found(struct doctor *d, const struct ss_store *s)
 			   s->ndirs);
 	else if (others)
 		doctor_say(d, DOCTOR_BAD, "directory",
-			   "it holds no profile, only other files that programs log: was a profile taken (jax.profiler.trace, "
-			   "tf.profiler.experimental.start), and written here?");
+			   "it holds no profile, only other files that programs log. Take a profile (jax.profiler.trace, "
+			   "tf.profiler.experimental.start) and write it here");
 	else if (above.n)
 		doctor_say(d, DOCTOR_BAD, "directory", "no profile is in this part of the log directory '" SS_FMT "'",
 			   SS_ARG(above));
@@ -210,11 +215,12 @@ void doctor_path(struct doctor *d, const char *path)
 	struct stat st;
 	size_t left = MOST_FILES, hosts = 0;
 	if (!ss_location_open(&place, path, &err) || !ss_location_scan(&place, &s, &err)) {
-		errno = strstr(place.named, "://") || stat(path, &st) == 0 ? 0 : errno;
+		errno = strcmp(place.named, "-") == 0 || strstr(place.named, "://") || stat(path, &st) == 0 ? 0 : errno;
 		say_missing(d, place.named, err.text);
 		cli_location_close(&place);
 		return;
 	}
+	d->copied = ss_location_is_made(&place);
 	for (size_t i = 0; i < s.nruns; i++) {
 		hosts += s.runs[i].nhosts;
 		judge_run(d, &s, &s.runs[i], &left);

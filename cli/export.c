@@ -158,7 +158,7 @@ static int run(int argc, char **argv)
 	struct options o = { .to = NULL };
 	const struct cli_opt opts[] = {
 		CLI_TEXT("to", 't', &o.to),	CLI_TEXT("run", 'r', &o.run),
-		CLI_TEXT("host", 'H', &o.host), CLI_TEXT("output", 'o', &o.output),
+		CLI_TEXT("host", 'H', &o.host), CLI_OUTPUT(&o.output),
 		CLI_TEXT("start", 0, &o.start), CLI_TEXT("end", 0, &o.end),
 		CLI_TEXT("plane", 0, &o.plane), CLI_TEXT("clocks", 0, &o.clocks),
 		CLI_STRICT,

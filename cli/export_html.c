@@ -90,7 +90,7 @@ static bool take_answer(struct html *h, const char *path, const struct ss_http_a
 		ok = !key.no_memory;
 		ss_buf_free(&key);
 	} else if (ok) {
-		say_left_out(h, "too long: ", ss_str_from(path + 1));
+		say_left_out(h, "the answer of ", ss_str_from(path + 1));
 		ok = false;
 	}
 	free(made);
@@ -110,7 +110,7 @@ static bool add_answer(struct html *h, const char *path, const struct ss_http_ar
 		ss_buf_z(&h->answers, h->answers.n ? "," : "");
 		ss_buf_str(&h->answers, ss_buf_get(&text));
 	} else if (ok) {
-		say_left_out(h, "no room for ", ss_str_from(path + 1));
+		say_left_out(h, "the answer of ", ss_str_from(path + 1));
 	}
 	h->answers.no_memory = h->answers.no_memory || text.no_memory;
 	ss_buf_free(&text);
@@ -162,7 +162,7 @@ static void add_level(struct html *h, struct ss_str host, uint64_t begin_ps, uin
 		ss_buf_str(&h->windows, ss_buf_get(&list));
 		*left -= text.n;
 	} else {
-		say_left_out(h, "the timeline's shortest events", SS_STR(""));
+		say_left_out(h, "the shortest events of the timeline", SS_STR(""));
 		*whole = true;
 	}
 	h->answers.no_memory = h->answers.no_memory || text.no_memory || list.no_memory;
@@ -199,7 +199,7 @@ static void add_timeline(struct html *h, struct ss_str host)
 /* ---- the tools ---- */
 
 struct tool {
-	struct ss_str name, hosts[MOST_HOSTS];
+	struct ss_str name, preset, hosts[MOST_HOSTS];
 	size_t nhosts;
 	bool available, timeline;
 };
@@ -210,8 +210,8 @@ static void read_hosts(struct html *h, struct ss_jsonr *r, struct tool *t)
 	while (ss_jsonr_next(r, &tok) && tok.kind == SS_J_STRING)
 		if (t->nhosts < MOST_HOSTS) {
 			struct ss_str name = ss_jtok_str(&tok, &h->arena);
-			/* All together is what the page shows first. */
-			size_t at = ss_str_is(name, SS_ALL_HOSTS) ? 0 : t->nhosts;
+			/* First what the page shows first. */
+			size_t at = ss_str_eq(name, t->preset) ? 0 : t->nhosts;
 			if (at < t->nhosts)
 				t->hosts[t->nhosts] = t->hosts[at];
 			t->hosts[at] = name;
@@ -230,6 +230,8 @@ static bool next_tool(struct html *h, struct ss_jsonr *r, struct tool *t)
 			t->name = ss_jtok_str(&value, &h->arena);
 		else if (ss_jtok_is(&key, "kind") && value.kind == SS_J_STRING)
 			t->timeline = ss_jtok_is(&value, "timeline");
+		else if (ss_jtok_is(&key, "preset_host") && value.kind == SS_J_STRING)
+			t->preset = ss_jtok_str(&value, &h->arena);
 		else if (ss_jtok_is(&key, "available"))
 			t->available = value.kind == SS_J_TRUE;
 		else if (ss_jtok_is(&key, "hosts") && value.kind == SS_J_ARRAY)

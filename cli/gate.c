@@ -139,8 +139,8 @@ static void print_junit(struct ss_out *o, const struct cli_sides *s, const struc
 }
 
 /*
- * As the runner reads commands: percent signs and line ends are escaped, in a property commas and
- * colons, too.
+ * Escape for the commands of a runner: percent signs and line ends, and in a property also commas and
+ * colons.
  */
 static void github_text(struct ss_out *o, struct ss_str s, bool property)
 {
@@ -231,48 +231,61 @@ static bool judge(struct cli_sides *s, struct ss_gate *g, const struct accepted 
 	return ss_result_is_whole(&s->result, err);
 }
 
+/* What is asked for on the command line. */
+struct asked {
+	struct cli_sides s;
+	struct accepted accepted;
+	const char *limits, *format, *output, *colour;
+	uint64_t min_runs;
+};
+
+#define OPTIONS(a) \
+	{ \
+		CLI_SIDES_OPTS(&(a)->s), CLI_TEXT("max", 'm', &(a)->limits), \
+		CLI_NUMBER("min-runs", 0, CLI_MOST_RUNS, &(a)->min_runs), CLI_EACH("accept", 0, take_accepted, &(a)->accepted), \
+		CLI_EACH("reason", 0, take_reason, &(a)->accepted), CLI_TEXT("format", 'f', &(a)->format), \
+		CLI_OUTPUT(&(a)->output), CLI_TEXT("color", 0, &(a)->colour), \
+	}
+
+static const struct cli_opt *options(size_t *n)
+{
+	static struct asked nowhere;
+	static const struct cli_opt opts[] = OPTIONS(&nowhere);
+	*n = SS_COUNT(opts);
+	return opts;
+}
+
 static int run(int argc, char **argv)
 {
-	struct cli_sides s = { 0 };
+	struct asked a = { .limits = "step_time=+3%", .format = "text" };
+	struct cli_sides *s = &a.s;
 	struct ss_gate gate = { 0 };
-	struct accepted accepted = { .n = 0 };
-	const char *limits = "step_time=+3%", *format_word = "text", *output = NULL, *colour = NULL;
-	uint64_t min_runs = 0;
-	const struct cli_opt opts[] = {
-		CLI_SIDES_OPTS(&s),
-		CLI_TEXT("max", 'm', &limits),
-		CLI_NUMBER("min-runs", 0, CLI_MOST_RUNS, &min_runs),
-		CLI_EACH("accept", 0, take_accepted, &accepted),
-		CLI_EACH("reason", 0, take_reason, &accepted),
-		CLI_TEXT("format", 'f', &format_word),
-		CLI_TEXT("output", 'o', &output),
-		CLI_TEXT("color", 0, &colour),
-	};
+	const struct cli_opt opts[] = OPTIONS(&a);
 	int format;
 	struct ss_err err = { 0 };
 	struct ss_arena arena = { 0 };
 	int status = cli_parse(&cli_command_gate, argc, argv, opts, SS_COUNT(opts), 0, 2);
 	if (status >= 0)
 		return status;
-	if (!cli_word(format_word, formats, FORMATS, &format))
-		return cli_misuse(&cli_command_gate, "unknown format '%s': use text, json, junit or github", format_word);
-	if (accepted.n != accepted.nreasons)
+	if (!cli_word(a.format, formats, FORMATS, &format))
+		return cli_misuse(&cli_command_gate, "unknown format '%s': use text, json, junit or github", a.format);
+	if (a.accepted.n != a.accepted.nreasons)
 		return cli_misuse(&cli_command_gate, "each --accept needs a --reason");
-	gate.min_runs = (size_t)min_runs;
-	if (!ss_gate_add_limits(&gate, ss_str_from(limits), &err)) {
+	gate.min_runs = (size_t)a.min_runs;
+	if (!ss_gate_add_limits(&gate, ss_str_from(a.limits), &err)) {
 		ss_gate_free(&gate);
 		return cli_misuse(&cli_command_gate, "%s", err.text);
 	}
-	status = cli_sides_parse(&s, &cli_command_gate, argc, argv);
+	status = cli_sides_parse(s, &cli_command_gate, argc, argv);
 	if (status < 0) {
-		bool ok = judge(&s, &gate, &accepted, &arena, limits, &err) &&
-			  ss_diff_result(&s.diff, SS_DIFF_BY_OP, &s.result, &err) &&
-			  print(&s, &gate, (enum format)format, output, colour, &err);
+		bool ok = judge(s, &gate, &a.accepted, &arena, a.limits, &err) &&
+			  ss_diff_result(&s->diff, SS_DIFF_BY_OP, &s->result, &err) &&
+			  print(s, &gate, (enum format)format, a.output, a.colour, &err);
 		status = ok ? status_of(&gate) : CLI_MISUSE;
 		if (!ok)
 			cli_fail(&err);
 	}
-	cli_sides_free(&s);
+	cli_sides_free(s);
 	ss_gate_free(&gate);
 	ss_arena_release(&arena);
 	return status;
@@ -298,5 +311,6 @@ const struct cli_command cli_command_gate = {
 		"noise, sides\n"
 		"that are not comparable, a file that cannot be read. No option turns status 2 into a pass.\n\n"
 		"  stepscope gate main/ branch/ --max step_time=+3%,peak_memory=+5%\n",
+	.options = options,
 	.run = run,
 };

@@ -23,20 +23,12 @@
 #include "commands.def"
 #undef COMMAND
 
-const struct cli_command *const cli_commands[] = {
+static const struct cli_command *const commands[] = {
 #define COMMAND(name) &cli_command_##name,
 #include "commands.def"
 #undef COMMAND
 	NULL,
 };
-
-const struct cli_command *cli_command_find(const char *name)
-{
-	for (size_t i = 0; cli_commands[i]; i++)
-		if (strcmp(cli_commands[i]->name, name) == 0)
-			return cli_commands[i];
-	return NULL;
-}
 
 static void usage(FILE *to)
 {
@@ -64,7 +56,7 @@ static const struct cli_command *called_as(const char *path)
 	return strcmp(name, "capture_tpu_profile") == 0 || strcmp(name, "xprof") == 0 ? cli_command_find(name) : NULL;
 }
 
-/* Of "OpenSSL 3.0.19 27 Jan 2026" or "libcurl/7.88.1 zlib/1.2": the version. */
+/* The version in "OpenSSL 3.0.19 27 Jan 2026" or "libcurl/7.88.1 zlib/1.2". */
 static const char *word_with_digit(char *text)
 {
 	char *begin = text + strcspn(text, "0123456789");
@@ -72,7 +64,7 @@ static const char *word_with_digit(char *text)
 	return begin;
 }
 
-/* What this program runs with, which may be newer than what it was built with. */
+/* Print the versions of the loaded libraries, which may be newer than those of the build. */
 static void say_libraries(void)
 {
 	char text[200];
@@ -93,6 +85,7 @@ static void say_libraries(void)
 int stepscope_main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
+	cli_commands = commands;
 	const struct cli_command *link = argc > 0 ? called_as(argv[0]) : NULL;
 	ss_file_guard();
 	if (link)

@@ -32,7 +32,7 @@ static const char instructions[] =
 	"first: it names what slows the program down, with figures. findings has the same as JSON with the tool that "
 	"proves each figure. Then ask tool, events or sql for details, and diff to compare two runs. Every answer says "
 	"its profile, hosts, window, and the command that repeats it: quote these with a figure. A page that is "
-	"truncated has a next_cursor; never add up the rows of a truncated page. What is under 'Not judged' is unknown, "
+	"truncated has a next_cursor; never add up the rows of a truncated page. Items under 'Not judged' are unknown, "
 	"not zero.";
 
 struct server {
@@ -46,7 +46,6 @@ struct server {
 /* A message: the values as they stand, "" where there is none. */
 struct message {
 	struct ss_str id, method, params;
-	bool id_is_text;
 };
 
 /* Members of an object; `value` is the text of the value, quotes and all. */
@@ -282,8 +281,8 @@ static bool open_root(struct server *s, const char *path, struct ss_err *err)
 	struct stat st;
 	if (strcmp(path, "-") == 0)
 		return ss_fail(err, SS_EINVAL,
-			       "'-' is standard input, on which the messages of the agent come: name a directory, a file or an "
-			       "address");
+			       "'-' is standard input, which carries the messages of the agent: name a directory, a file or "
+			       "an address");
 	if (realpath(path, real))
 		path = real;
 	else if (!strstr(path, "://"))
@@ -312,7 +311,7 @@ static int run(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	status = !open_root(&s, path, &err) ? cli_fail(&err) : serve(&s) ? CLI_DONE : CLI_FAILED;
 	ss_location_share(NULL);
-	ss_location_close(&s.place);
+	cli_location_close(&s.place);
 	return status;
 }
 

@@ -1,9 +1,9 @@
 /*
  * mcp.h - the server of the Model Context Protocol: what its parts share.
  *
- * A tool is a command of this program: arguments become its words, a child runs it, and its output
- * is given out in pages. So an answer is the one that people get in the terminal, a crash ends a
- * child alone, and the command that repeats an answer is known.
+ * * A tool is a command of this program: arguments become its words, a child runs it, and its output is
+ * given out in pages. So an agent gets the same answer as people in the terminal, a crash ends only a
+ * child process, and the answer names the command that repeats it.
  */
 #ifndef SS_CLI_MCP_H
 #define SS_CLI_MCP_H
@@ -17,15 +17,15 @@ struct mcp_input;
 
 #define MCP_WORDS 96u
 
-enum mcp_type { MCP_TEXT, MCP_NUMBER, MCP_FLAG, MCP_MAP, MCP_PATH };
+enum mcp_type { MCP_TEXT, MCP_NUMBER, MCP_FLAG, MCP_MAP, MCP_VALUES /* a map whose texts stay texts */, MCP_PATH };
 
 struct mcp_param {
 	const char *name;
 	enum mcp_type type;
 	bool required;
 	/*
-	 * How the command takes it: "--host" with the value behind it, "--fmt=" with the value in
-	 * the same word, "--value start_ps=" likewise in a word of its own, NULL as an operand.
+	 * The form of the argument on the command line: "--host" is followed by the value; "--fmt=" has
+	 * the value in the same word; "--value start_ps=" has it in the next word; NULL is an operand.
 	 */
 	const char *option;
 	const char *preset; /* given where the client gives nothing; NULL: nothing is */

@@ -23,7 +23,7 @@ struct mcp_input {
 bool mcp_input_line(struct mcp_input *in, struct ss_str *line, bool *too_long);
 /* Is there room for more, so that it is worth waiting for? */
 bool mcp_input_waits(const struct mcp_input *in);
-/* Read what is there. */
+/* Read the available bytes. */
 void mcp_input_read(struct mcp_input *in);
 /* The lines that wait and have not been given out, one after the other; from `seen` on. */
 bool mcp_input_peek(struct mcp_input *in, struct ss_str *line);

@@ -29,7 +29,7 @@ static uint64_t mix_bytes(uint64_t h, const void *p, size_t n)
 
 /* ---- in the child ---- */
 
-/* Which files the answer is of: a number for cursors, and what people read. */
+/* Identify the files of the answer: a number for cursors, and a text for people. */
 static void say_profile(const struct mcp_call *c)
 {
 	struct cli_profile p = { 0 };
@@ -66,6 +66,7 @@ static void be_child(struct mcp_call *c, int out, int err)
 		close(fd);
 	signal(SIGPIPE, SIG_DFL);
 	say_profile(c);
+	cli_for_agent = true;
 	optind = 0;
 	int status = cli_command_find(c->argv[0])->run((int)c->argc, c->argv);
 	fflush(stdout);
@@ -180,7 +181,7 @@ void mcp_put_failure(struct ss_buf *b, struct ss_str text)
 	ss_buf_lit(b, "],\"isError\":true}");
 }
 
-/* As a shell takes it. */
+/* Quote a word for a shell. */
 static void put_command(struct ss_buf *b, const struct mcp_call *c)
 {
 	ss_buf_lit(b, "stepscope");
@@ -201,13 +202,13 @@ static void put_command(struct ss_buf *b, const struct mcp_call *c)
 	}
 }
 
-/* Of the query and all of the answer up to there: pages fit together, or the cursor is refused. */
+/* A digest of the query and of the answer up to this point: it shows that pages fit together; else the cursor is refused. */
 static uint64_t cursor_hash(uint64_t query, uint64_t before, uint64_t at)
 {
 	return mix_bytes(mix_bytes(query, &before, sizeof(before)), &at, sizeof(at));
 }
 
-/* Where an answer is from: all that is needed to have it again. */
+/* The source of an answer: all data to repeat it. */
 static void put_origin(struct ss_buf *b, const struct mcp_call *c, const struct page *p, uint64_t hash)
 {
 	struct ss_buf command = { 0 };
@@ -245,8 +246,8 @@ static void put_result(struct ss_buf *b, const struct mcp_call *c, struct page *
 		hash = mix_bytes(hash, c->argv[i], strlen(c->argv[i]) + 1);
 	hash = mix_bytes(hash, p->head.n ? p->head.p : "", p->head.n);
 	if (c->has_cursor && cursor_hash(hash, p->before, c->cursor_byte) != c->cursor_hash) {
-		mcp_put_failure(b, SS_STR("The cursor is none of this query, or the profile has changed since: "
-					  "ask without a cursor."));
+		mcp_put_failure(b, SS_STR("The cursor is not valid for this query, or the profile has changed since: repeat "
+		    "the request without a cursor."));
 		return;
 	}
 	put_origin(&origin, c, p, hash);
@@ -275,7 +276,7 @@ static void end_child(struct mcp_call *c, struct page *p, pid_t pid, struct ss_b
 	if (p->cancelled)
 		return;
 	if (p->late) {
-		struct ss_str why = ss_arena_printf(&c->arena, "The answer took more than %llu s and was stopped: ask for less.",
+		struct ss_str why = ss_arena_printf(&c->arena, "The answer took more than %llu s and was stopped: request less.",
 						    (unsigned long long)(c->timeout_ms / 1000));
 		mcp_put_failure(b, why);
 		return;

@@ -2,6 +2,7 @@
 #include "mcp.h"
 
 #include "cli.h"
+#include "sql/sql.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ const struct mcp_tool mcp_tools[] = {
 	{ "tool",
 	  "The tables of one analysis as CSV, after a summary in sentences. The list of tools has the names.",
 	  { "tool", "--format", "csv" },
-	  .params = { { "name", MCP_TEXT, true, NULL, NULL, "of the analysis: overview_page, op_profile, kernel_stats, ..." },
+	  .params = { { "name", MCP_TEXT, true, NULL, NULL, "name of the analysis: overview_page, op_profile, kernel_stats, ..." },
 	    PROFILE,
 	    RUN,
 	    HOST,
@@ -62,16 +63,17 @@ const struct mcp_tool mcp_tools[] = {
 	    { "query", MCP_TEXT, true, NULL, NULL, "the SELECT; with ORDER BY, so that pages fit together" },
 	    RUN,
 	    HOST,
-	    { "values", MCP_MAP, false, "--value", NULL, "values of the parameters :name in the query" } } },
+	    { "values", MCP_VALUES, false, "--value", NULL,
+	      "values of the parameters :name in the query; a string stays text" } } },
 	{ "saved_sql",
-	  "Runs a named query: top_ops, longest_gaps, overlap, layers, late_kernels, slowest_steps and others, which "
-	  "'stepscope sql --tables' and docs/sql.md list. An object a line.",
+	  "Runs a named query: top_ops, longest_gaps, overlap, layers, late_kernels, slowest_steps and others; an unknown name "
+	  "or parameter is answered with the list of known ones. One object per line.",
 	  { "sql", "--format", "jsonl" },
-	  .params = { { "name", MCP_TEXT, true, "--saved", NULL, "of the question" },
+	  .params = { { "name", MCP_TEXT, true, "--saved", NULL, "name of the query" },
 	    PROFILE,
 	    RUN,
 	    HOST,
-	    { "values", MCP_MAP, false, "--value", NULL, "its parameters by name" } } },
+	    { "values", MCP_MAP, false, "--value", NULL, "parameters of the query by name" } } },
 	{ "events",
 	  "Events in a window of time, in order of their start; one object per line. Patterns are GLOB's: * and ?.",
 	  { "sql", "--format", "jsonl" },
@@ -81,28 +83,30 @@ const struct mcp_tool mcp_tools[] = {
 	    HOST,
 	    { "start_ps", MCP_NUMBER, false, "--value start_ps=", "-9000000000000000000", "picoseconds since the first event" },
 	    { "end_ps", MCP_NUMBER, false, "--value end_ps=", "9000000000000000000", "the end of the window" },
-	    { "plane", MCP_TEXT, false, "--value plane=", "*", "a pattern: /device:* , /host:CPU" },
-	    { "line", MCP_TEXT, false, "--value line=", "*", "a pattern of threads and streams: XLA Ops" },
-	    { "name", MCP_TEXT, false, "--value name=", "*", "a pattern of events, as displayed: fusion*" },
+	    { "plane", MCP_TEXT, false, "--value plane=", "*", "a pattern of plane names: /device:* , /host:CPU" },
+	    { "line", MCP_TEXT, false, "--value line=", "*", "a pattern of line names (threads and streams): XLA Ops" },
+	    { "name", MCP_TEXT, false, "--value name=", "*", "a pattern of event names, as displayed: fusion*" },
 	    { "min_dur_ps", MCP_NUMBER, false, "--value min_dur_ps=", "0", "minimum duration of the events" } } },
 	{ "hlo_neighborhood",
-	  "The instructions around one instruction of a compiled program, with their times, as CSV: what it computes from, and "
-	  "who uses it. The analysis hlo_query has more conditions.",
+	  "The instructions around one instruction of a compiled program, with their times, as CSV: its "
+	  "operands and its users. The analysis hlo_query has more conditions.",
 	  { "tool", "--format", "csv", "--table", "instructions" },
 	  .params = { { "analysis", MCP_TEXT, false, NULL, "hlo_query", NULL },
 	    PROFILE,
-	    { "instruction", MCP_TEXT, true, "--param instruction=", NULL, "its name: fusion.12" },
+	    { "instruction", MCP_TEXT, true, "--param instruction=", NULL, "name of the instruction: fusion.12" },
 	    RUN,
 	    HOST,
 	    { "module", MCP_TEXT, false, "--param module_name=", NULL,
-	      "a program of the table modules (default: of those that have the instruction the one of most time)" },
+	      "a program of the table modules (default: the program with the most time of those that have the instruction)" },
 	    { "radius", MCP_NUMBER, false, "--param radius=", NULL, "maximum distance from the instruction (default: 2)" },
-	    { "direction", MCP_TEXT, false, "--param direction=", NULL, "operands, users or both (default)" } } },
+	    { "direction", MCP_TEXT, false, "--param direction=", NULL, "operands, users or both (default)" },
+	    { "follow_calls", MCP_TEXT, false, "--param follow_calls=", NULL,
+	      "true: also enter the computations that instructions call: bodies of fusions, loops and branches" } } },
 	{ "diff",
 	  "Compares the runs of two sides: the step time with its interval, where the difference is, which operations changed.",
 	  { "diff", "--color=never" },
 	  .params = { { "profile", MCP_PATH, true, NULL, NULL, "the run before the change" },
-	    { "new_profile", MCP_PATH, true, NULL, NULL, "the run after it" },
+	    { "new_profile", MCP_PATH, true, NULL, NULL, "the run after the change" },
 	    HOST,
 	    { "by", MCP_TEXT, false, "--by", NULL, "op, scope, module, kernel, source, host or memory" },
 	    { "anyway", MCP_FLAG, false, "--anyway", NULL, "also list operations of sides that cannot be compared" } } },
@@ -126,6 +130,7 @@ static void put_param(struct ss_buf *b, const char *name, enum mcp_type type, co
 					     [MCP_NUMBER] = "\"type\":\"integer\"",
 					     [MCP_FLAG] = "\"type\":\"boolean\"",
 					     [MCP_MAP] = map,
+					     [MCP_VALUES] = map,
 					     [MCP_PATH] = "\"type\":\"string\"" };
 	ss_buf_printf(b, "%s\"%s\":{%s,\"description\":", first ? "" : ",", name, types[type]);
 	ss_buf_json_str(b, ss_str_from(doc));
@@ -203,7 +208,7 @@ static bool add_option(struct given *g, const char *option, const char *value)
 	return (joined.p || ss_fail_mem(g->err)) && add_word(g, joined.p);
 }
 
-/* Of a server of one profile: that. */
+/* A server of one profile has only this one. */
 static const char *whole_root(struct given *g, const char *value)
 {
 	struct ss_str root = g->c->root;
@@ -285,6 +290,7 @@ static bool take_map(struct given *g, struct ss_jsonr *r, const struct mcp_param
 {
 	struct ss_jtok key, value;
 	const char *text;
+	double number;
 	while (ss_jsonr_next(r, &key) && key.kind == SS_J_KEY && ss_jsonr_next(r, &value)) {
 		struct ss_str name = ss_jtok_str(&key, &g->c->arena);
 		if (!name.p)
@@ -294,7 +300,9 @@ static bool take_map(struct given *g, struct ss_jsonr *r, const struct mcp_param
 		struct ss_str word = ss_arena_printf(&g->c->arena, SS_FMT "=%s", SS_ARG(name), text);
 		if (!word.p)
 			return ss_fail_mem(g->err);
-		if (!add_option(g, p->option, word.p))
+		bool looks_a_number = p->type == MCP_VALUES && value.kind == SS_J_STRING &&
+				      ss_sql_decimal(ss_str_from(text), &number);
+		if (!add_option(g, looks_a_number ? "--text" : p->option, word.p))
 			return false;
 	}
 	return true;
@@ -324,7 +332,7 @@ static bool take_argument(struct given *g, struct ss_jsonr *r, struct ss_str nam
 	int64_t number;
 	while (p->name && !(p->doc && ss_str_is(name, p->name)))
 		p++;
-	if (p->name && p->type == MCP_MAP)
+	if (p->name && (p->type == MCP_MAP || p->type == MCP_VALUES))
 		return t->kind == SS_J_OBJECT ? take_map(g, r, p)
 					      : ss_fail(g->err, SS_EINVAL, "'%s' must be an object", p->name);
 	if (!p->name && !ss_str_is(name, "cursor") && !ss_str_is(name, "max_bytes"))
@@ -362,7 +370,7 @@ static bool take_arguments(struct given *g, struct ss_str arguments)
 	return true;
 }
 
-/* What was not given; then the operands, which no option may be taken for. */
+/* Check required arguments; then add the operands after "--", so that none is taken for an option. */
 static bool finish(struct given *g)
 {
 	const struct mcp_param *p = g->c->tool->params;

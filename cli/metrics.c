@@ -31,7 +31,7 @@ static void read_metrics(struct cli_metrics *f, const struct ss_result *r)
 		f->infeed_percent_mean = 100 * ss_result_number(r, "infeed_time_ms_avg") / of_ms;
 }
 
-/* Of one host of a run; `dir` is the run's directory. */
+/* The metrics of one host of a run; `dir` is the run's directory. */
 static bool metrics_of(struct cli_metrics *f, const char *dir, const char *host, struct ss_err *err)
 {
 	struct cli_profile p;
@@ -66,7 +66,7 @@ void cli_metrics_print(const struct cli_metrics *f, unsigned level, const char *
 		printf("%s%s idle time (lower is better): %.3g%%\n", indent, kind, f->idle_percent);
 	if (!isnan(f->mxu_percent))
 		printf("%sUtilization of TPU Matrix Units is (higher is better): %.3g%%\n", indent, f->mxu_percent);
-	/* What has no matrix units would have nothing to show at level 1. */
+	/* A device without matrix units would show nothing at level 1. */
 	if (level > 1 || !tpu)
 		spread(indent, "Step time", " ms", f->step_ms_mean, f->step_ms_min, f->step_ms_max);
 	if (level > 1)
@@ -135,7 +135,7 @@ static bool keep_run(const struct ss_capture *c, struct cli_keep *keep, struct s
 	return ok;
 }
 
-/* Who holds up the others in this look: what the tool stragglers says of it, as of any run. */
+/* The straggler of this sample, by the tool stragglers, as for any run. */
 static void judge_hosts(const struct ss_capture *c, struct cli_sample *samples, size_t n, char verdict[CLI_VERDICT_BYTES])
 {
 	struct ss_err err = { 0 };
@@ -168,7 +168,7 @@ bool cli_sample(const struct ss_capture_config *config, struct cli_sample *sampl
 		return ss_fail(err, SS_EIO, "'%s' has no space for a short profile", dir);
 	mine.logdir = dir;
 	mine.run = "look";
-	/* That a single host failed is said with its figures; only what concerns all ends it. */
+	/* The failure of a single host is shown with its figures; only a failure that concerns all hosts ends the command. */
 	bool ok = ss_capture_run(&c, &mine, &why) || (why.code != SS_EINVAL && why.code != SS_EBUSY && why.code != SS_ENOMEM);
 	if (!ok || c.cancelled)
 		ok = ss_fail(err, why.code ? why.code : SS_EBUSY, "%s", why.code ? why.text : "cancelled");

@@ -31,7 +31,7 @@ struct cli_sample {
 	struct cli_metrics metrics;
 	bool straggler;			/* it holds up the others, as the tool stragglers says of all of them */
 };
-/* What the tool stragglers says of a look at several hosts, "" of one. */
+/* The verdict of the tool stragglers for a sample of several hosts; "" for one host. */
 #define CLI_VERDICT_BYTES 520
 /* Profiles worth keeping: when `wanted` says so, what was looked at is copied to a new run of `logdir`. */
 struct cli_keep {
@@ -42,8 +42,8 @@ struct cli_keep {
 };
 /*
  * Fills looks[0 .. n), in the order of the targets, of which there are at most `cap`. False when the
- * whole of it makes no sense or was cancelled, or what should be kept cannot be. `keep` may be NULL;
- * so may `verdict`: then nobody is judged.
+ * whole of it makes no sense or was cancelled, or what should be kept cannot be. `keep` may be NULL; so
+ * may `verdict`: then no host is judged.
  */
 bool cli_sample(const struct ss_capture_config *config, struct cli_sample *samples, size_t cap, size_t *n, struct cli_keep *keep,
 	      char verdict[CLI_VERDICT_BYTES], struct ss_err *err);

@@ -32,7 +32,7 @@ struct monitor {
 	bool terminal;
 };
 
-/* Those that gather events because of us. */
+/* Programs in which this command started continuous recording. */
 static void end_gathering(struct monitor *m)
 {
 	for (size_t i = 0; i < m->programs.n; i++)
@@ -70,7 +70,7 @@ static void show(struct monitor *m)
 	ss_buf_free(&b);
 }
 
-/* Where one of them cannot, short profiles are taken of all. */
+/* If one program cannot record continuously, short profiles are taken of all. */
 static void fall_back(struct monitor *m, const struct cli_program *cannot)
 {
 	fprintf(stderr,
@@ -131,7 +131,7 @@ static int watch(struct monitor *m)
 	bool ok = samples || ss_fail_mem(&err);
 	if (ok && m->slow > 0) {
 		begin_gathering(m);
-		/* So that there is something to see at the first look. */
+		/* Make the first sample hold events. */
 		ok = !ss_net_wait_readable(m->capture.wake_fd, (int)m->capture.options.duration_ms);
 	}
 	for (uint64_t i = 0; ok && (!m->queries || i < m->queries); i++) {

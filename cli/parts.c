@@ -91,7 +91,7 @@ static bool open_part(struct cli_parts *p, struct ss_str path, struct ss_err *er
 	return true;
 }
 
-/* Of one run, one count and one list of hosts. */
+/* Check that the parts have the same run, the same count and the same list of hosts. */
 static bool fits(const struct ss_shard *a, const struct ss_shard *b)
 {
 	bool same = a->count == b->count && a->nhosts == b->nhosts && ss_str_eq(a->run, b->run);

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool cli_strict;
-
 static const char *run_word(const void *list, size_t i)
 {
 	const struct ss_store *s = list;
@@ -148,7 +146,7 @@ static bool suggest_host(const struct cli_profile *p, const char *host, struct s
 	return false;
 }
 
-/* One of `n`; of several a file that cannot be read stands as an empty host, and `why` says why. */
+/* Open one of `n` hosts. With several, an unreadable file becomes an empty host, and `why` has the reason. */
 static bool open_file(struct ss_host *h, const struct ss_host_file *f, size_t n, struct ss_err *why, struct ss_err *err)
 {
 	if (ss_file_kind_is_raw(f->kind))

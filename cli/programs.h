@@ -19,7 +19,7 @@ struct cli_programs {
 	char *targets;
 };
 
-/* Those of config->targets, in that order, all of them wanted. */
+/* The programs of config->targets in that order; each must answer. */
 bool cli_programs_open(struct cli_programs *p, const struct ss_capture_config *config, struct ss_err *err);
 void cli_programs_close(struct cli_programs *p);
 

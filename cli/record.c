@@ -37,7 +37,7 @@ struct recording {
 	char status[4200];	/* the file in which processes report */
 };
 
-/* What the processes said. */
+/* The messages of the processes. */
 struct outcome {
 	size_t nprofiles, nfailed, ngpu, nmissing;
 	char failure[1024], missing[1500]; /* the first of each */
@@ -301,8 +301,8 @@ static int finish(const struct recording *r, int status)
 }
 
 /*
- * Where the program's command line begins: behind "--", else the first word that is no option and
- * no option's value.
+ * The begin of the program's command line: after "--", else the first word that is neither an option
+ * nor its value.
  */
 static int program_at(int argc, char **argv)
 {

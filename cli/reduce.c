@@ -85,14 +85,15 @@ static int find_shard(const char *option, struct shard_number *s)
 	    !from_env("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", s) && !from_env("PMI_RANK", "PMI_SIZE", s) &&
 	    !from_env("SLURM_PROCID", "SLURM_NTASKS", s) && s->has_count && s->count > 1)
 		return cli_misuse(&cli_command_reduce,
-				  "there are %llu shards, but it is not known which of them this is: give --shard I/N",
+				  "there are %llu shards, but the number of this one is not known: give --shard I/N",
 				  (unsigned long long)s->count);
 	if (s->has_index && !s->has_count)
 		return cli_misuse(&cli_command_reduce,
-				  "%s says shard %llu, but their number is not known: give --shard /N, or set STEPSCOPE_SHARDS",
+				  "%s says shard %llu, but the number of shards is not known: give --shard /N, or set "
+				  "STEPSCOPE_SHARDS",
 				  s->from, (unsigned long long)s->index);
 	if (!s->count || s->index >= s->count)
-		return cli_misuse(&cli_command_reduce, "there is no shard %llu of %llu: they count from 0",
+		return cli_misuse(&cli_command_reduce, "there is no shard %llu of %llu: shards are counted from 0",
 				  (unsigned long long)s->index, (unsigned long long)s->count);
 	return -1;
 }
@@ -220,10 +221,10 @@ const struct cli_command cli_command_reduce = {
 		"joins the parts of all shards, wherever they were made; 'stepscope summary DIR' and the tools that combine hosts\n"
 		"(overview_page, input_pipeline_analyzer, pod_viewer, collectives, stragglers and others) answer from DIR as from "
 		"the profiles.\n\n"
-		"Without --shard the number is that of the engine that runs it: a Kubernetes Indexed Job (JOB_COMPLETION_INDEX), "
-		"a Slurm array or step,\n"
-		"Open MPI, PMI; how many there are as well, or --shard /N, or STEPSCOPE_SHARDS. Running a shard again does no "
-		"harm.\n\n"
+		"Without --shard the number of the shard comes from the engine that runs it: a Kubernetes Indexed Job "
+		"(JOB_COMPLETION_INDEX),\n"
+		"a Slurm array or step, Open MPI or PMI. The number of shards comes from there too, or from --shard /N or "
+		"STEPSCOPE_SHARDS.\nA shard may run again.\n\n"
 		"  -r, --run R       this run and what belongs to it; without it the newest\n"
 		"      --alone       that run alone\n"
 		"      --shard I/N   shard I of N, from 0\n"

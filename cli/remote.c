@@ -12,7 +12,7 @@
 
 extern const struct cli_command cli_command_remote;
 
-#define ANSWER_NS INT64_C(600000000000)	/* opening a large profile takes its time */
+#define ANSWER_S 600	/* opening a large profile takes its time */
 #define MAX_PARAMS 32
 
 struct asked {
@@ -99,18 +99,21 @@ static int fetch(const struct asked *a)
 
 static int run(int argc, char **argv)
 {
-	struct asked a = { .peer = { .timeout_ns = ANSWER_NS } };
+	struct asked a = { .q = { 0 } };
+	uint64_t timeout_s = ANSWER_S;
 	struct cli_tls tls = { 0 };
 	struct ss_err err = { 0 };
 	const struct cli_opt opts[] = {
 		CLI_TEXT("run", 'r', &a.q.session), CLI_TEXT("tool", 't', &a.q.tool),	CLI_TEXT("host", 'H', &a.q.host),
-		CLI_TEXT("root", 0, &a.q.root),	    CLI_EACH("param", 'p', add_param, &a), CLI_TEXT("output", 'o', &a.output),
+		CLI_TEXT("root", 0, &a.q.root),	    CLI_EACH("param", 'p', add_param, &a), CLI_OUTPUT(&a.output),
+		CLI_NUMBER("timeout_s", 1, 86400, &timeout_s),
 		CLI_TLS_OPTS(tls),
 	};
 	int status = cli_parse(&cli_command_remote, argc, argv, opts, SS_COUNT(opts), 1, 1);
 	if (status >= 0)
 		return status;
 	a.peer.target = argv[optind];
+	a.peer.timeout_ns = (int64_t)timeout_s * 1000000000;
 	a.q.params = a.params;
 	if (!a.q.session != !a.q.tool)
 		return cli_misuse(&cli_command_remote, "--run and --tool must be given together; without them the runs are listed");
@@ -134,6 +137,7 @@ const struct cli_command cli_command_remote = {
 		"  -H, --host H              the host (default: all, or the first if the tool shows one)\n"
 		"  -p, --param k=v           a parameter of the tool\n"
 		"      --root DIR            a directory of runs on the server (default: the server's)\n"
-		"  -o, --output FILE         write to FILE instead of stdout\n" CLI_TLS_HELP,
+		"  -o, --output FILE         write to FILE instead of stdout\n"
+		"      --timeout_s N         seconds to wait for the answer (default: 600)\n" CLI_TLS_HELP,
 	.run = run,
 };

@@ -25,7 +25,7 @@ extern const struct cli_command cli_command_runs;
 #define DEVICE_CELLS 24
 #define STEP_CELLS 22
 
-/* What stands in a line besides what the names of files tell; "" where nothing is known. */
+/* The facts of a line that file names do not give; "" if unknown. */
 struct facts {
 	char device[64], step[64];
 };
@@ -84,7 +84,7 @@ static bool read_steps(struct facts *f, struct cli_profile *p, const struct ss_t
 		return false;
 	if (!p->model.nhosts || ss_host_is_raw(p->model.hosts[0]))
 		return read_stored(f, p, overview, err);
-	if (!ss_model_gather(&p->model, SS_FACTS_ATTRIBUTION | SS_FACTS_ENV, err) || !ss_verdict_steps(&v, &p->model, err) ||
+	if (!ss_model_gather(&p->model, SS_FACTS_WINDOWS | SS_FACTS_ENV, err) || !ss_verdict_steps(&v, &p->model, err) ||
 	    !(env = ss_model_env(&p->model, err)) || !cli_profile_intact(p, err))
 		return false;
 	put_device(f, env->device_type, env->core_count);
@@ -217,6 +217,8 @@ static int run(int argc, char **argv)
 		}
 		ok = cli_sink_close(&sink, true, &err) && cli_runs_whole(&p.store, &err);
 	}
+	if (ok && p.store.nunread && !all)
+		fprintf(stderr, "stepscope: %zu JSON files were not read: --all says why\n", p.store.nunread);
 	if (ok && p.store.stopped)
 		fputs("stepscope: the directory tree is large: only a part of it was searched\n", stderr);
 	cli_profile_close(&p);

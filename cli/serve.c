@@ -8,11 +8,12 @@
 #include "rpc/net.h"
 #include "serve/server.h"
 
+#include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 extern const struct cli_command cli_command_serve;
@@ -25,6 +26,27 @@ static void wait_for_end(struct ss_server *s, const sigset_t *ends)
 {
 	while (!ss_signal_wait(ends, SWEEP_MS))
 		ss_server_sweep(s);
+}
+
+/* Whoever started this program holds the other end of standard input, and it closes when that program ends, however it does. */
+static void *end_at_eof(void *arg)
+{
+	char piece[256];
+	ssize_t n;
+	while ((n = read(STDIN_FILENO, piece, sizeof(piece))) > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)))
+		if (n < 0 && errno == EAGAIN)
+			poll(&(struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN }, 1, -1);
+	kill(getpid(), SIGTERM);
+	return arg;
+}
+
+static bool watch_input(struct ss_err *err)
+{
+	pthread_t thread;
+	int error = ss_thread_start(&thread, end_at_eof, NULL);
+	if (!error)
+		pthread_detach(thread);
+	return !error || ss_fail(err, SS_EIO, "cannot wait for the end of standard input: %s", strerror(error));
 }
 
 /* `made`: the token that was made for this once, or NULL. One that was given is not printed. */
@@ -62,7 +84,7 @@ static bool are_whole(const struct ss_location *place, struct ss_err *err)
 }
 
 /* The place is open: as long as threads run it must be. */
-static int serve_place(const struct ss_server_config *config, const char *made)
+static int serve_place(const struct ss_server_config *config, const char *made, bool until_eof)
 {
 	sigset_t ends;
 	struct ss_err err = { 0 };
@@ -81,7 +103,7 @@ static int serve_place(const struct ss_server_config *config, const char *made)
 	ss_sandbox_enter(config->allow_capture,
 			 config->allow_capture || !ss_net_is_local(config->bind ? config->bind : "127.0.0.1"),
 			 ss_location_scratch(config->place));
-	struct ss_server *s = ss_server_start(config, &err);
+	struct ss_server *s = !until_eof || watch_input(&err) ? ss_server_start(config, &err) : NULL;
 	if (!s)
 		return cli_fail(&err);
 	say_where(s, config, made);
@@ -98,18 +120,18 @@ static void tell(struct ss_str text)
 }
 
 /*
- * What is no path of this machine is fetched or unpacked first: the server itself may do neither. For what lies in a bucket
- * it has a process that may.
+ * A PATH that is not a directory or file of this machine is fetched or unpacked first, because the
+ * server itself may do neither. For buckets it has a process that may.
  */
-static int serve(struct ss_server_config *config, const char *made)
+static int serve(struct ss_server_config *config, const char *made, bool until_eof)
 {
 	struct ss_location place;
 	struct ss_err err = { 0 };
 	config->place = &place;
 	bool ok = cli_location_open(&place, config->logdir, &err) && (!cli_strict || are_whole(&place, &err)) &&
-		  (!place.tree || ss_tree_leave_to_fetcher(place.tree, tell, &err));
+		  (!place.tree || ss_tree_leave_to_fetcher(place.tree, ss_fetcher_run, tell, &err));
 	config->logdir = ok ? place.named : config->logdir;
-	int status = ok ? serve_place(config, made) : cli_fail(&err);
+	int status = ok ? serve_place(config, made, until_eof) : cli_fail(&err);
 	cli_location_close(&place);
 	return status;
 }
@@ -119,6 +141,7 @@ static int run(int argc, char **argv)
 	struct ss_server_config config = { .bind = NULL };
 	uint64_t port = 6006, grpc_port = NO_PORT, memory_mb = 0;
 	struct cli_tls token = { 0 }, grpc_token = { 0 };
+	bool until_eof = false;
 	const struct cli_opt opts[] = {
 		CLI_TEXT("logdir", 'l', &config.logdir),
 		CLI_NUMBER("port", 'p', 65535, &port),
@@ -135,6 +158,7 @@ static int run(int argc, char **argv)
 		CLI_FLAG("no-token", 0, &config.open),
 		CLI_TEXT("tls-cert", 0, &config.tls_cert),
 		CLI_TEXT("tls-key", 0, &config.tls_key),
+		CLI_FLAG("until-eof", 0, &until_eof),
 		CLI_STRICT,
 	};
 	int status = cli_parse(&cli_command_serve, argc, argv, opts, SS_COUNT(opts), 0, 1);
@@ -147,6 +171,8 @@ static int run(int argc, char **argv)
 		config.logdir = argv[optind];
 	if (!config.logdir)
 		return cli_misuse(&cli_command_serve, "no log directory given");
+	if (until_eof && strcmp(config.logdir, "-") == 0)
+		return cli_misuse(&cli_command_serve, "--until-eof and '-' both read standard input");
 	config.port = (uint16_t)port;
 	config.grpc = grpc_port != NO_PORT;
 	config.grpc_port = config.grpc ? (uint16_t)grpc_port : 0;
@@ -161,7 +187,7 @@ static int run(int argc, char **argv)
 		  (config.open || cli_token_for(config.bind, made, &config.token, &err));
 	if (!config.grpc_token)
 		config.grpc_token = config.token;
-	status = ok ? serve(&config, made[0] ? made : NULL) : cli_fail(&err);
+	status = ok ? serve(&config, made[0] ? made : NULL, until_eof) : cli_fail(&err);
 	cli_tls_close(&token);
 	cli_tls_close(&grpc_token);
 	return status;
@@ -182,13 +208,14 @@ const struct cli_command cli_command_serve = {
 		"      --tls-cert F      certificate chain in PEM; turns on TLS, for gRPC too\n"
 		"      --tls-key F       key of the certificate\n"
 		"      --memory-mb N     memory for opened profiles (default: half of the machine's)\n"
-		"      --allow-host NAME further host name that a proxy on this machine sends; '*': any, where no\n"
-		"                        browser runs on this machine. With a token any name is good\n"
+		"      --allow-host NAME further host name that a proxy on this machine sends; '*': any, if no\n"
+		"                        browser runs on this machine. With a token any name is accepted\n"
 		"      --strict          do not start if anything of a profile is missing\n"
+		"      --until-eof       end when standard input ends, for example because the program at its other end has ended\n"
 		"      --history FILE    show this history of runs, too ('stepscope track' makes it)\n"
 		"      --src-prefix P    path prefix of source files, for XProf's page\n"
 		"      --allow-capture   let the page capture profiles of running programs into DIR\n"
-		"      --allow-capture-get  with it: also when a client that is no page of this server asks by GET\n"
+		"      --allow-capture-get  with --allow-capture: also accept GET requests from other clients\n"
 		"      --grpc N          also serve gRPC (service ProfileAnalysis) at port N; 0: a free port\n"
 		"      --grpc-token-file F  require the token in file F for gRPC instead\n"
 		"\nFrom another machine:  ssh -L 6006:localhost:6006 HOST stepscope serve DIR\n",

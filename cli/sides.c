@@ -206,7 +206,7 @@ static void forget_sides(struct cli_sides *s)
 	ss_vec_free(&s->new_runs);
 }
 
-/* Where hosts are missing on a side and none was chosen, those that both have are read alone. */
+/* If hosts are missing on a side and none was chosen, only the hosts of both sides are read. */
 static bool read_common_hosts(struct cli_sides *s, const struct ss_diff_selection *only, struct ss_arena *arena, struct ss_err *err)
 {
 	struct ss_diff_hosts common;

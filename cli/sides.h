@@ -39,12 +39,12 @@ struct cli_sides {
 		CLI_TEXT("band", 0, &(s)->band), CLI_TEXT("alpha", 0, &(s)->alpha), \
 		CLI_FLAG("per-example", 0, &(s)->per_example), CLI_STRICT
 #define CLI_SIDES_HELP \
-	"      --base PATH   a run of the base; again for another run of the same program\n" \
-	"      --new PATH    a run of the new side, likewise\n" \
+	"      --base PATH   a run of the base; repeat it for each further run of the same program\n" \
+	"      --new PATH    a run of the new side; repeat it for each further run\n" \
 	"      --runs WHICH  of a log directory with several runs: newest (default), or all as runs of that side\n" \
 	"  -H, --host H      compare this host; several separated by commas\n" \
 	"      --steps A-B   only the steps with these numbers\n" \
-	"      --band P      what recordings differ by without any change (default: 2% with one run a side, else 1%)\n" \
+	"      --band P      difference between recordings of an unchanged program (default: 2% with one run a side, else 1%)\n" \
 	"      --alpha P     the probability of a false alarm that is accepted (default: 0.05)\n" \
 	"      --strict      fail if anything of a profile is missing (default: a warning)\n" \
 	"      --per-example divide by the batch where the sides differ in it\n"

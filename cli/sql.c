@@ -7,6 +7,7 @@
 #include "sql/saved.h"
 #include "sql/write.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <math.h>
 #include <signal.h>
@@ -31,17 +32,31 @@ struct options {
 	uint64_t limit;
 	struct ss_sql_value values[MOST_VALUES + SS_SQL_SAVED_VALUES];
 	size_t nvalues;
+	struct ss_str twice; /* a parameter that has two */
 };
+
+static bool add_value(struct options *o, const char *text, bool is_text)
+{
+	const char *eq = strchr(text, '=');
+	struct ss_str name = { text, eq ? (size_t)(eq - text) : 0 };
+	if (!name.n || o->nvalues == MOST_VALUES)
+		return false;
+	for (size_t i = 0; i < o->nvalues; i++)
+		if (ss_str_eq(o->values[i].name, name))
+			o->twice = o->values[i].name;
+	o->values[o->nvalues++] =
+		(struct ss_sql_value){ .name = name, .value = ss_str_from(eq + 1), .is_text = is_text };
+	return true;
+}
 
 static bool take_value(void *arg, const char *text)
 {
-	struct options *o = arg;
-	const char *eq = strchr(text, '=');
-	if (!eq || eq == text || o->nvalues == MOST_VALUES)
-		return false;
-	o->values[o->nvalues++] =
-		(struct ss_sql_value){ { text, (size_t)(eq - text) }, ss_str_from(eq + 1) };
-	return true;
+	return add_value(arg, text, false);
+}
+
+static bool take_text(void *arg, const char *text)
+{
+	return add_value(arg, text, true);
 }
 
 static bool timeout_of(const char *text, uint64_t *ms)
@@ -101,6 +116,9 @@ static bool write_rows(struct ss_sql_rows *rows, const struct options *o,
 		return false;
 	bool ok = ss_sql_write(rows, w, &sink.out, &done, err);
 	ok = cli_sink_close(&sink, ok, err);
+	if (ok && !done.rows && cli_for_agent)
+		fprintf(stderr, "stepscope: the query has no rows%s%s\n", o->saved ? ": it asks for " : "",
+			o->saved ? ss_sql_saved_find(ss_str_from(o->saved))->doc : "");
 	if (ok && done.cut)
 		fprintf(stderr,
 			"stepscope: only the first %llu rows are shown; there are more (--limit "
@@ -117,7 +135,7 @@ static bool ask(struct cli_profile *p, const struct options *o, struct ss_str qu
 				     .values = o->values,
 				     .nvalues = o->nvalues,
 				     .more_time = " (--timeout S)" };
-	/* Who gives it time knows that it takes long. */
+	/* A user who gives it a timeout knows that it takes long. */
 	q.bound_recursion = !o->timeout;
 	if (!timeout_of(o->timeout ? o->timeout : TIMEOUT_S, &q.timeout_ms))
 		return ss_fail(err, SS_EINVAL, "--timeout takes seconds, from 0 (none) to 86400");
@@ -136,7 +154,7 @@ static int list_tables(void)
 	for (size_t i = 0; ss_sql_table_name(i); i++)
 		printf("%-16s %s\n", ss_sql_table_name(i), ss_sql_table_doc(i));
 	for (size_t i = 0; ss_tools[i]; i++)
-		if (ss_tool_is_listed(ss_tools[i])) {
+		if (ss_tool_is_listed(ss_tools[i]) && ss_tool_reads_profiles(ss_tools[i])) {
 			const char *quote = strchr(ss_tools[i]->name, '@') ? "\"" : "";
 			printf("%stool_%s%s\n", quote, ss_tools[i]->name, quote);
 		}
@@ -157,38 +175,63 @@ static const char *saved_word(const void *list, size_t i)
 	return ss_sql_saved_at(i) ? ss_sql_saved_at(i)->name : NULL;
 }
 
+static int refuse_saved(const char *name)
+{
+	const char *meant = cli_closest(name, saved_word, NULL);
+	if (meant)
+		return cli_misuse(&cli_command_sql, "there is no named query '%s'; did you mean '%s'?", name, meant);
+	struct ss_buf names = { 0 };
+	for (size_t i = 0; ss_sql_saved_at(i); i++)
+		ss_buf_printf(&names, "%s%s", i ? ", " : "", ss_sql_saved_at(i)->name);
+	ss_buf_char(&names, '\0');
+	int status = cli_misuse(&cli_command_sql, "there is no named query '%s': there are %s", name,
+				names.no_memory ? "others" : names.p);
+	ss_buf_free(&names);
+	return status;
+}
+
 /* The question of that name, with the presets of the parameters that have no value. -1: go on. */
 static int take_saved(struct options *o, struct ss_str *query)
 {
 	const struct ss_sql_saved *q = ss_sql_saved_find(ss_str_from(o->saved));
-	const char *meant = q ? NULL : cli_closest(o->saved, saved_word, NULL);
 	struct ss_err err = { 0 };
 	if (!q)
-		return cli_misuse(&cli_command_sql, "there is no named query '%s'%s%s%s", o->saved,
-				  meant ? "; did you mean '" : "", meant ? meant : "",
-				  meant ? "'?" : ": 'stepscope sql --tables' lists them");
+		return refuse_saved(o->saved);
 	for (size_t i = 0; i < o->nvalues; i++)
 		if (!ss_sql_saved_takes(q, o->values[i].name, o->values[i].value, &err))
 			return cli_misuse(&cli_command_sql, "%s", err.text);
 	/* The first of a name counts: what was asked for comes before the presets. */
 	for (size_t k = 0; q->values[k].name && o->nvalues < SS_COUNT(o->values); k++)
-		o->values[o->nvalues++] = (struct ss_sql_value){ ss_str_from(q->values[k].name),
-								 ss_str_from(q->values[k].preset) };
+		o->values[o->nvalues++] = (struct ss_sql_value){ .name = ss_str_from(q->values[k].name),
+								 .value = ss_str_from(q->values[k].preset) };
 	*query = ss_str_from(q->sql);
 	return -1;
+}
+
+/*
+ * A query may begin with a comment, which getopt takes for an option: no option has a blank behind its dashes. The comment
+ * becomes blanks, so that places in the query stay.
+ */
+static void blank_comments(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strncmp(argv[i], "--", 2) == 0 && isspace((unsigned char)argv[i][2]))
+			memset(argv[i], ' ', strcspn(argv[i], "\n"));
 }
 
 static int run(int argc, char **argv)
 {
 	struct options o = { .limit = UINT64_MAX };
+	blank_comments(argc, argv);
 	const struct cli_opt opts[] = {
 		CLI_TEXT("run", 'r', &o.run),
 		CLI_TEXT("host", 'H', &o.host),
 		CLI_TEXT("format", 'f', &o.format),
-		CLI_TEXT("output", 'o', &o.output),
+		CLI_OUTPUT(&o.output),
 		CLI_NUMBER("limit", 'n', UINT32_MAX, &o.limit),
 		CLI_TEXT("timeout", 't', &o.timeout),
 		CLI_EACH("value", 'v', take_value, &o),
+		CLI_EACH("text", 0, take_text, &o),
 		CLI_FLAG("raw", 0, &o.raw),
 		CLI_FLAG("tables", 0, &o.tables),
 		CLI_TEXT("color", 0, &o.colour),
@@ -206,8 +249,12 @@ static int run(int argc, char **argv)
 						    : argc - optind > 1
 							    ? "sql with --saved takes a PATH and no QUERY"
 							    : "sql with --saved takes a PATH");
+	if (!o.saved && strcmp(argv[optind], "-") == 0 && strcmp(argv[optind + 1], "-") == 0)
+		return cli_misuse(&cli_command_sql, "PATH and QUERY cannot both be read from standard input");
 	if (!cli_clocks_known(o.clocks))
 		return cli_misuse(&cli_command_sql, "--clocks takes recorded or aligned, not '%s'", o.clocks);
+	if (o.twice.n)
+		return cli_misuse(&cli_command_sql, "the parameter :" SS_FMT " is given twice", SS_ARG(o.twice));
 	if (!o.limit)
 		return cli_misuse(&cli_command_sql, "--limit takes a number of rows from 1 on");
 	struct ss_sql_writing w = { .format = o.format ? ss_sql_format_of(ss_str_from(o.format))
@@ -243,7 +290,7 @@ static int run(int argc, char **argv)
 
 const struct cli_command cli_command_sql = {
 	.name = "sql",
-	.args = "PATH QUERY [--run R] [--host H] [--format table|json|jsonl|csv] [--value k=v]... "
+	.args = "PATH QUERY [--run R] [--host H] [--format table|json|jsonl|csv] [--value|--text k=v]... "
 		"[--limit N] "
 		"[--timeout S] [--clocks recorded|aligned] [--output FILE]",
 	.summary = "query events, steps and the tools' tables in SQL",
@@ -253,7 +300,8 @@ const struct cli_command cli_command_sql = {
 		"  -r, --run R       the run to open (default: the newest)\n"
 		"  -H, --host H      the host; several separated by commas (default: all)\n"
 		"  -f, --format F    table for people; json; jsonl, one object per line; csv\n"
-		"  -v, --value k=v   the value of the parameter :k in the query\n"
+		"  -v, --value k=v   the value of the parameter :k in the query; a decimal number is a number\n"
+		"      --text k=v    the same, always as text\n"
 		"  -n, --limit N     print at most N rows, from 1 on (default: all)\n"
 		"  -t, --timeout S   stop after S seconds (default: " TIMEOUT_S
 		"; 0: never); status 124\n"

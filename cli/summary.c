@@ -197,14 +197,14 @@ static void put_advice(struct ss_out *o, const struct ss_verdict_finding *f, con
 	}
 }
 
-/* What holds the program up, each with what helps; the first is the answer. */
+/* Print the findings, each with its advice; the first finding is the answer. */
 static void put_findings(struct ss_out *o, const struct ss_verdict *v, const struct ss_text_style *style)
 {
 	if (!v->nfindings)
 		ss_out_lit(o, "The profile holds no events that show a bottleneck.\n");
 	for (size_t i = 0; i < v->nfindings; i++) {
 		if (i == 1)
-			heading(o, style, "What else takes time, or may");
+			heading(o, style, "What else takes time, or may take time");
 		ss_out_z(o, i ? "  " : "");
 		ss_text_tone(o, style, i ? SS_TONE_PLAIN : SS_TONE_BOLD);
 		ss_text_wrap(o, style, v->findings[i].text, i ? 4 : 0);
@@ -258,8 +258,8 @@ static void put_next(struct ss_out *o, const struct ss_text_style *style, const 
 }
 
 /*
- * What the overview says of step markers is about its own steps, which may be others: the verdict
- * says which it took.
+ * The overview's note on step markers is about its own steps, which may differ from the steps of the
+ * verdict.
  */
 static bool is_about_steps(struct ss_str message, const struct ss_verdict *v)
 {
@@ -349,7 +349,7 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 	if (ok && cli_sink_open(&sink, NULL, err)) {
 		struct ss_out *o = &sink.out;
 		put_title(o, p, &style, p->model.nhosts == 1 ? p->model.hosts[0]->imported.form : NULL);
-		/* What is missing goes before what is found in the rest. */
+		/* Missing data comes before the findings on the rest. */
 		ss_emit_text_notes(o, r->notes, r->nnotes, &style);
 		ss_out_z(o, r->nnotes ? "\n" : "");
 		if (ss_host_is_raw(p->model.hosts[0]))

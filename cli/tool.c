@@ -24,6 +24,17 @@ static const char *param_word(const void *list, size_t i)
 	return i < t->nparams ? t->params[i].name : NULL;
 }
 
+static int refuse_param(const struct ss_tool *tool, const char *name)
+{
+	struct ss_buf has = { 0 };
+	for (size_t k = 0; k < tool->nparams; k++)
+		ss_buf_printf(&has, "%s%s", k ? ", " : ": it has ", tool->params[k].name);
+	ss_buf_z(&has, tool->nparams ? "" : ": it takes none");
+	int status = cli_misuse(&cli_command_tool, "%s has no parameter '%s'" SS_FMT, tool->name, name, SS_ARG(ss_buf_get(&has)));
+	ss_buf_free(&has);
+	return status;
+}
+
 /* Every parameter must be one of the tool's, or a slip would change the answer in silence. */
 static int check_params(const struct ss_tool *tool, const struct cli_params *p)
 {
@@ -39,7 +50,7 @@ static int check_params(const struct ss_tool *tool, const struct cli_params *p)
 		if (meant)
 			return cli_misuse(&cli_command_tool, "%s has no parameter '%s'; did you mean '%s'?",
 					  tool->name, name, meant);
-		return cli_misuse(&cli_command_tool, "%s has no parameter '%s'", tool->name, name);
+		return refuse_param(tool, name);
 	}
 	return -1;
 }
@@ -53,7 +64,7 @@ static const struct ss_tool *find_tool(const char *name)
 	fprintf(stderr, "stepscope: there is no tool '%s'", name);
 	if (meant)
 		fprintf(stderr, "; did you mean '%s'?", meant);
-	fputs("\nstepscope: 'stepscope help tools' lists them\n", stderr);
+	fprintf(stderr, "\nstepscope: %s lists them\n", cli_for_agent ? "the tool 'tools'" : "'stepscope help tools'");
 	return NULL;
 }
 
@@ -77,7 +88,7 @@ static bool format_of(const char *name, enum ss_format *format)
 	return false;
 }
 
-/* What the formats have no place for: on stderr. */
+/* Print what the formats have no place for to stderr. */
 static void say_notes(const struct ss_tool_request *ask)
 {
 	const struct ss_result *r = &ask->result;
@@ -126,7 +137,7 @@ static int run(int argc, char **argv)
 	const struct cli_opt opts[] = {
 		CLI_TEXT("run", 'r', &run_name),  CLI_TEXT("host", 'H', &host),
 		CLI_TEXT("format", 'f', &format), CLI_EACH("param", 'p', cli_take_param, &params),
-		CLI_TEXT("output", 'o', &output), CLI_TEXT("table", 't', &table),
+		CLI_OUTPUT(&output), CLI_TEXT("table", 't', &table),
 		CLI_TEXT("column", 'c', &column), CLI_TEXT("color", 0, &colour),
 		CLI_FLAG("alone", 0, &alone),	  CLI_STRICT,
 	};

@@ -107,7 +107,7 @@ static bool time_of(const char *text, int64_t *ns)
 	return t >= 0;
 }
 
-/* Where this run is, whatever stands at the path later and wherever one asks from; of an archive, where that is. */
+/* The absolute place of this run, independent of the current directory; for an archive, the place of the archive. */
 static struct ss_str place_of(struct cli_profile *p)
 {
 	if (ss_location_is_made(&p->place)) {
@@ -271,7 +271,7 @@ static int run(int argc, char **argv)
 		cli_print_help(&cli_command_track);
 		return CLI_DONE;
 	}
-	return cli_misuse(&cli_command_track, "add, show or check?");
+	return cli_misuse(&cli_command_track, "name an action: add, show or check");
 }
 
 const struct cli_command cli_command_track = {

@@ -91,7 +91,7 @@ int cli_watch_lines(struct cli_watch *w)
 		if (!server && !err.code)
 			take_sample(w, samples, &good, &err);
 		fflush(stdout);
-		/* Who does not answer is not asked faster than who does. */
+		/* A host that does not answer is not asked more often than one that does. */
 		if (!server && good == before)
 			ss_net_wait_readable(w->capture.wake_fd, (int)w->capture.options.duration_ms);
 	}

@@ -4,7 +4,6 @@
 #include "xprof/cli/xcli.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *subcommand(const void *list, size_t i)
@@ -70,7 +69,7 @@ static int run(int argc, char **argv)
 		return serve(argc - 1, argv + 1);
 	if (strcmp(word, "server") == 0)
 		return serve(argc - 2, argv + 2);
-	if (xcli_find(word))
+	if (xcli_find(xcli_commands, word))
 		return xcli_main(argc - 1, argv + 1);
 	const char *meant = cli_closest(word, subcommand, NULL);
 	fprintf(stderr, "stepscope: xprof has no subcommand '%s'", word);
