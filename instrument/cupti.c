@@ -144,8 +144,8 @@ void ss_cupti_explain(const struct cupti *c, const char *call, int status, char 
 		       "/etc/modprobe.d, then reload the driver (for a virtual GPU the host's administrator does)";
 		break;
 	case CUPTI_MULTIPLE_SUBSCRIBERS:
-		what = "another profiler records this program already (Nsight, that of TensorFlow, JAX or PyTorch), and "
-		       "there can be one. Stop it, or record without GPUs (--no-gpu)";
+		what = "another profiler (Nsight, or that of TensorFlow, JAX or PyTorch) records this program already, and "
+		    "only one can record at a time. Stop it, or record without GPUs (--no-gpu)";
 		break;
 	case CUPTI_NOT_INITIALIZED:
 	case CUPTI_UNKNOWN:
@@ -217,8 +217,8 @@ static bool fits(struct search *s, const char *path)
 	}
 	uint32_t major = c->version >= 10000 ? c->version / 10000 : 12;
 	if (s->driver && s->driver->cuda / 1000 < major) {
-		snprintf(s->why, sizeof(s->why), "'%.600s' is CUPTI %s, the driver knows CUDA up to %u.%u: take the "
-			 "CUPTI of CUDA %u, or a newer driver", path, version, s->driver->cuda / 1000, s->driver->cuda / 10 % 100,
+		snprintf(s->why, sizeof(s->why), "'%.600s' is CUPTI %s, but the driver supports CUDA up to %u.%u: use the "
+		    "CUPTI of CUDA %u, or a newer driver", path, version, s->driver->cuda / 1000, s->driver->cuda / 10 % 100,
 			 s->driver->cuda / 1000);
 		return false;
 	}
@@ -230,7 +230,7 @@ static bool try(struct search *s, const char *path)
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!library) {
 		const char *text = dlerror();
-		/* That a file is not there is what most tries say. */
+		/* Most tries fail because the file does not exist. */
 		if (text && !strstr(text, "No such file"))
 			snprintf(s->why, sizeof(s->why), "%s", text);
 		return false;

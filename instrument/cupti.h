@@ -1,6 +1,4 @@
-/*
- * cupti.h - find and load the driver and CUPTI at run time, and say what is missing in words.
- */
+/* cupti.h - find and load the driver and CUPTI at run time, and describe missing parts in sentences. */
 #ifndef SS_INSTRUMENT_CUPTI_H
 #define SS_INSTRUMENT_CUPTI_H
 
@@ -11,7 +9,7 @@
 #define DEVICE_NAME_MAX 128u
 #define UUID_BYTES 16u
 
-/* What is known of a device, from CUPTI or from the driver. */
+/* Facts about a device, from CUPTI or from the driver. */
 struct device_facts {
 	char name[DEVICE_NAME_MAX];
 	uint8_t uuid[UUID_BYTES]; /* all 0: not known. Of the slice, where it is one */
@@ -51,7 +49,7 @@ struct cuda_driver {
 	uint32_t cuda;		/* 12040: CUDA 12.4 */
 	int (*init)(unsigned flags);
 	int (*device_count)(int *n);
-	/* Of one device; those that are missing are NULL. */
+	/* Functions for one device; missing functions are NULL. */
 	int (*device_get)(int *device, int ordinal);
 	int (*device_name)(char *name, int n, int device);
 	int (*device_attribute)(int *value, int attribute, int device);
@@ -62,14 +60,17 @@ struct cuda_driver {
 bool ss_cuda_load(struct cuda_driver *d, char *why, size_t n);
 /* Initializes CUDA and counts GPUs. */
 bool ss_cuda_count(const struct cuda_driver *d, int *ngpus, char *why, size_t n);
-/* What the driver knows of a device; false: it is not initialized (this does not do it), or has no such device. */
+/*
+ * Get the facts of a device from the driver. False: the driver is not initialized (this function does
+ * not initialize it), or has no such device.
+ */
 bool ss_cuda_facts(const struct cuda_driver *d, int ordinal, struct device_facts *out);
 /* `d` may be NULL: then versions are not compared. */
 bool ss_cupti_load(struct cupti *c, const struct cuda_driver *d, char *why, size_t n);
 
-/* "12.9", "13.5", or what is known of it. */
+/* "12.9", "13.5", or the known part of the version. */
 void ss_cupti_version_text(uint32_t version, char *out, size_t n);
-/* What a call's failure means and what to do. */
+/* A sentence about the failure of a call: its meaning and the remedy. */
 void ss_cupti_explain(const struct cupti *c, const char *call, int status, char *out, size_t n);
 
 #endif

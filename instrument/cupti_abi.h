@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What cuptiGetVersion says: counted up to 12.9, then major * 10000 + minor * 100. */
+/* The result of cuptiGetVersion: a counter up to 12.9, then major * 10000 + minor * 100. */
 enum { CUPTI_12_0 = 18, CUPTI_12_9 = 28, CUPTI_13_0 = 130000 };
 
 enum cupti_status {
@@ -95,7 +95,7 @@ enum {
 	DEVICE_MIG_UUID = 160,		/* 16 bytes */
 };
 
-/* What the driver is asked of a device (cuDeviceGetAttribute) where CUPTI does not tell. */
+/* Attributes of a device that the driver reports (cuDeviceGetAttribute) if CUPTI does not. */
 enum cuda_attribute {
 	CUDA_WARP = 10, CUDA_CLOCK = 13, CUDA_SMS = 16, /* kHz */
 	CUDA_MEMORY_CLOCK = 36, CUDA_BUS_BITS = 37, /* kHz */

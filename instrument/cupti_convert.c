@@ -144,7 +144,7 @@ static void add_double(struct stats *st, const char *key, double v)
 		st->s[st->n++] = (struct device_stat){ .key = key, .kind = SS_TRACE_DOUBLE, .v = { .d = v } };
 }
 
-/* What every event of a device has. */
+/* Add the stats that every event of a device has. */
 static void add_common(struct converter *c, struct stats *st, uint32_t correlation, uint32_t context, uint64_t node, uint32_t graph)
 {
 	add_uint(st, "correlation_id", correlation);
@@ -294,7 +294,7 @@ static void remember_allocation(struct converter *c, const struct allocation *a)
 	c->live[at] = *a;
 }
 
-/* Those behind in the same run move up into the gap. */
+/* Later entries of the same run move up into the gap. */
 static bool forget_allocation(struct converter *c, uint64_t address, struct allocation *out)
 {
 	if (!c->nlive || !address)

@@ -11,7 +11,7 @@
 #define CONVERT_DEVICES 64u
 #define MEMORY_POOLS 4u
 
-/* What occupancy and memory are computed with; all 0: nothing is known of the device yet. */
+/* Inputs of the computation of occupancy and memory; all 0: nothing is known of the device yet. */
 struct device_caps {
 	uint64_t memory_bytes;
 	uint32_t warp, warps_per_sm, blocks_per_sm, shared_per_sm, registers_per_sm, major;
@@ -23,7 +23,7 @@ struct memory_record {
 	const void *record;
 };
 
-/* What is allocated: a release need not say how much it gives back, and from where. */
+/* A live allocation. It is kept because a release need not give its size and its kind. */
 struct allocation {
 	uint64_t address, bytes;	/* address 0: free slot */
 	uint32_t device;
@@ -55,7 +55,7 @@ struct converter {
 
 void ss_converter_init(struct converter *c);
 void ss_converter_release(struct converter *c);
-/* Facts about a device go onto its plane. May be told twice, by the driver and by CUPTI: what was said first stays. */
+/* Facts about a device go onto its plane. The driver and CUPTI may both report it: the first report is kept. */
 void ss_convert_facts(struct converter *c, uint32_t device, const struct device_facts *facts);
 /* One record of a buffer; kinds that were not asked for are passed over. */
 void ss_convert(struct converter *c, const void *record);

@@ -66,8 +66,8 @@ void ss_rec_adopt(void)
 }
 
 /*
- * Not session_lock: a fork does not wait for a stop. What a stop has in its hands is given up, not
- * used.
+ * Do not take session_lock: a fork does not wait for a stop. Memory that a stop is working on is given
+ * up, not used.
  */
 static void before_fork(void)
 {

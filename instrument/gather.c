@@ -15,7 +15,7 @@ void ss_gather_init(struct gather *g, int fd)
 	g->nsmall = 0;
 }
 
-/* What a write left undone, piece by piece. */
+/* The pieces that a write did not finish. */
 static bool write_rest(const struct gather *g, size_t done)
 {
 	for (unsigned i = 0; i < g->n; i++) {

@@ -189,8 +189,8 @@ static void on_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 }
 
 /*
- * How far our clock is from CUPTI's. Of a few readings the one with the shortest way between two of
- * ours is the best.
+ * The offset between our clock and CUPTI's. The best of a few readings is the one with the shortest
+ * interval between two readings of our clock.
  */
 static bool clock_offset(const struct cupti *c, int64_t *out)
 {
@@ -623,7 +623,7 @@ static void check(struct ss_trace_gpu_report *r)
 		snprintf(r->driver_text, sizeof(r->driver_text), "CUDA up to %u.%u, %d GPU%s", d.cuda / 1000, d.cuda / 10 % 100,
 			 r->ngpus, r->ngpus == 1 ? "" : "s");
 	r->cupti = ss_cupti_load(&c, loaded ? &d : NULL, r->cupti_text, sizeof(r->cupti_text));
-	snprintf(r->permission_text, sizeof(r->permission_text), "not tried: that takes a driver and CUPTI");
+	snprintf(r->permission_text, sizeof(r->permission_text), "not tried: this needs a driver and CUPTI");
 	if (!r->cupti)
 		return;
 	r->cupti_version = c.version;

@@ -20,7 +20,7 @@ void ss_rec_find_other(void)
 	void *at = dlsym(RTLD_DEFAULT, RECORDER_TABLE_NAME);
 	memcpy(&table, &at, sizeof(table));
 	const struct recorder_table *found = table ? table() : NULL;
-	if (!found || found->size < sizeof(*found) || found->start == ss_trace_start)
+	if (!found || found->size < sizeof(*found) || found->level == &ss_trace_level_now)
 		return;
 	/* A forked child records nothing until it starts: its level is ours to put out. */
 	if (ss_rec_lock_session()) {

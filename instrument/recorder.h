@@ -1,5 +1,14 @@
 /*
- * recorder.h - what the recording (ss_trace.c) and the session around it (session.c) share. For nobody else.
+ * recorder.h - what the recording and the session around it share. For nobody else. Each of these files calls only those above it:
+ *
+ *	recorder.c	the state
+ *	buffers.c	memory of buffers
+ *	fork.c		forks, and staying loaded
+ *	locks.c		into the recorder and out
+ *	maker.c		the thread that makes buffers ahead
+ *	joined.c	another recorder in the program (joined.h)
+ *	ss_trace.c	names, threads, events
+ *	session.c	start and stop
  */
 #ifndef SS_INSTRUMENT_RECORDER_H
 #define SS_INSTRUMENT_RECORDER_H
@@ -30,13 +39,13 @@ struct buffer {
 	uint32_t kept;		/* as much of it as the stop takes */
 };
 
-/* What others keep of a thread. */
+/* Data of a thread that other modules own. */
 enum thread_memory { THREAD_RANGES, THREAD_CALLS, THREAD_MEMORIES };
 
 /*
- * What an event needs comes first, in one cache line. A thread is a mapping of its own that the
- * kernel gives to the children of a fork as zeros: what a child finds is a thread of no session,
- * without a tid.
+ * The members that recording an event needs come first, in one cache line. A thread is a mapping of its
+ * own that the kernel gives to the children of a fork as zeros: what a child finds is a thread of no
+ * session, without a tid.
  */
 struct thread {
 	unsigned char *tail, *end; /* free part of the last buffer; NULL: none. The owner writes the tail, atomic */
@@ -44,7 +53,7 @@ struct thread {
 	uint64_t named;		/* ss_trace_name.id of this session and of a name of events, but for the number */
 	uint64_t start_ps;	/* of the session */
 	uint64_t entered_ps;	/* when the thread came to it */
-	int64_t tid;		/* of the system: the thread has ended when nobody has it */
+	int64_t tid;		/* of the system: the thread has ended when no thread has it */
 	uint64_t open;		/* scopes without an end; written by the owner, atomic */
 	bool deposit;		/* wire_deposits() */
 	bool full;		/* there was no room the last time */
@@ -57,8 +66,8 @@ struct thread {
 };
 
 /*
- * What a thread of the program is doing here. A signal's handler that interrupts the recorder must
- * not enter it: what it records then is dropped and counted.
+ * The activity of a thread of the program in the recorder. A signal's handler that interrupts the
+ * recorder must not enter it: what it records then is dropped and counted.
  */
 enum busy { BUSY_NOT, BUSY_RECORDING, BUSY_FORKING };
 struct self {
@@ -81,9 +90,9 @@ extern __thread struct self ss_rec_self __attribute__((visibility("hidden")));
 /* Lines that no thread owns: their events are rare enough for a lock. */
 enum shared_line { SHARED_COUNTERS, SHARED_DEVICE_MEMORY, SHARED_RANGES, SHARED_LINES };
 
-/* Who records planes besides the host's: the GPUs. */
+/* Recorders of planes other than the host's: GPUs. */
 struct recorder_source {
-	void (*stop)(void);		/* deliver what is under way; the session is still open, `lock` is not held */
+	void (*stop)(void);		/* deliver the buffers that are in flight; the session is still open, `lock` is not held */
 	bool (*write)(int fd);		/* planes and warnings, whole fields of an XSpace */
 	void (*finish)(bool written);	/* the session has ended, its file is in order or not */
 };
@@ -128,6 +137,7 @@ extern struct recorder {
 	bool making;		/* there is a maker; the session's */
 	bool taking_down;	/* a maker is left of the last session; the session's */
 	bool quit;
+	void (*take_down)(void);	/* the session's */
 	uint64_t *parent;	/* a word that is 0 in a forked child that nobody has told of; NULL: not known; atomic */
 	bool ready;		/* fork handler and semaphores exist; the session's */
 	const struct recorder_source *source; /* or NULL; reset when the session ends */
@@ -137,6 +147,14 @@ extern struct recorder {
 	bool looked;		/* for it */
 	char error[512];	/* the session's */
 } ss_rec;
+
+/* Between the thread and a handler of its own: for the compiler, not for the processor. */
+static inline void ss_rec_set_busy(unsigned busy)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&ss_rec_self.busy, busy, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
 
 /*
  * Into the recorder; false: this interrupted it, and what it wants to record is counted as dropped.
@@ -176,20 +194,20 @@ bool ss_rec_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The lock is held. One more buffer at the end of a list; NULL when the bound, the disk or memory is reached. */
 struct buffer *ss_rec_new_buffer(struct buffer **first, struct buffer *last);
 void ss_rec_free_buffers(struct buffer *b);
+/* Without a place in a list. */
+struct buffer *ss_rec_make_buffer(void);
 /*
- * The maker, who keeps some in stock and takes them down after the session. Nothing here is called
- * under `lock`.
+ * The maker, who keeps some in stock and takes them down after the session: `take_down` lets go what is left of a session that is
+ * written. Nothing here is called under `lock`.
  */
 bool ss_rec_init_maker(void);
-void ss_rec_begin_stock(void);
+void ss_rec_begin_stock(void (*take_down)(void));
 void ss_rec_end_stock(void);
 void ss_rec_leave_to_maker(void);
 void ss_rec_wait_for_maker(void);
-/* session.c: what is left of a session that is written. */
-void ss_rec_take_down(void);
 /*
- * In a forked child: what is the parent's goes. When the fork interrupted the recorder, which goes
- * on when the signal's handler returns, memory that is nobody's takes its place.
+ * In a forked child: free the data of the parent. When the fork interrupted the recorder, which goes on
+ * when the signal's handler returns, memory that is nobody's takes its place.
  */
 void ss_rec_forget_buffers(bool interrupted);
 /*

@@ -31,7 +31,7 @@ enum { XSPACE_PLANES = 1, XPLANE_LINES = 3, XLINE_EVENTS = 4 };
 #define TICK_NS (10 * SS_NS_PER_MS)	/* how soon a Terminate is seen */
 #define LONGEST_MS (UINT64_C(24) * 3600 * 1000)
 
-/* What a request asks for, as far as a program can do it that runs no Python of ours. */
+/* The options of a request that a program can fulfil without our Python code. */
 struct wanted {
 	char root[PATH_MAX], session[256], host[256];
 	uint64_t duration_ms, start_unix_ns;
@@ -203,7 +203,7 @@ static bool begin_recording(const struct wanted *w, const char *folder, struct s
 		.level = w->host_level < SS_TRACE_VERBOSE ? (int)w->host_level : SS_TRACE_VERBOSE,
 	};
 	if (ss_trace_start(&o)) {
-		/* What is missing for it is a warning in the profile. */
+		/* A missing requirement becomes a warning in the profile. */
 		if (w->device_level && ss_trace_gpu_used())
 			ss_trace_gpu_start();
 		return true;

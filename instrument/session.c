@@ -9,28 +9,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-int ss_trace_level_now;
-
-struct recorder ss_rec = { .session_lock = PTHREAD_MUTEX_INITIALIZER, .intern_lock = PTHREAD_MUTEX_INITIALIZER,
-			   .shared_lock = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER };
-
-bool ss_rec_fail(const char *fmt, ...)
-{
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(ss_rec.error, sizeof(ss_rec.error), fmt, ap);
-	va_end(ap);
-	return false;
-}
 
 const char *ss_trace_error(void)
 {
@@ -39,21 +23,6 @@ const char *ss_trace_error(void)
 }
 
 /* --- start and stop ---------------------------------------------------------------------- */
-
-bool ss_rec_lock_session(void)
-{
-	if (ss_rec_self.in_session || ss_rec_self.busy)
-		return false;
-	pthread_mutex_lock(&ss_rec.session_lock);
-	ss_rec_self.in_session = true;
-	return true;
-}
-
-void ss_rec_unlock_session(void)
-{
-	ss_rec_self.in_session = false;
-	pthread_mutex_unlock(&ss_rec.session_lock);
-}
 
 static void session_name(char *out, size_t n)
 {
@@ -127,6 +96,54 @@ static void unlock_all(void)
 	ss_rec_leave();
 }
 
+static bool is_shared(const struct thread *t)
+{
+	return t >= ss_rec.shared && t < ss_rec.shared + SHARED_LINES;
+}
+
+/* The shared lines, then the threads. */
+static struct thread *line_after(struct thread *t)
+{
+	if (is_shared(t))
+		return t + 1 < ss_rec.shared + SHARED_LINES ? t + 1 : ss_rec.stopping;
+	return t->next;
+}
+
+#define FOR_EACH_LINE(t)                                                        \
+	for (struct thread *t = ss_rec.shared; t; t = line_after(t))            \
+		if (t->session == ss_rec.session && t->first)
+
+/*
+ * Owners may still end a scope in their buffers: give them memory that is nobody's. The kernel lays
+ * mappings one below the other, so that many buffers are one piece.
+ */
+static void detach(const struct thread *t)
+{
+	struct extent extent = { NULL, NULL };
+	for (const struct buffer *b = t->first; b; b = b->next)
+		ss_rec_add_to_extent(&extent, b->base, true);
+	ss_rec_end_extent(&extent, true);
+}
+
+/* What is left of a session that is written goes. */
+static void take_down(void)
+{
+	FOR_EACH_LINE(t)
+		detach(t);
+	lock_all();
+	for (struct thread *t = ss_rec.shared; t < ss_rec.shared + SHARED_LINES; t++) {
+		ss_rec_free_buffers(t->first);
+		*t = (struct thread){ 0 };
+	}
+	ss_rec_free_buffers(ss_rec.names);
+	while (ss_rec.nstock)
+		ss_rec_free_buffers(ss_rec.stock[--ss_rec.nstock]);
+	ss_rec.names = NULL;
+	ss_rec.names_tail = ss_rec.names_end = NULL;
+	unlock_all();
+	ss_spool_close(&ss_rec.spool);
+}
+
 /* From now on threads may record. */
 static void open_session(int level)
 {
@@ -141,19 +158,19 @@ static void open_session(int level)
 	ss_rec.running = true;
 	__atomic_fetch_add(&ss_rec.session, 1, __ATOMIC_RELEASE);
 	unlock_all();
-	ss_rec_begin_stock();
+	ss_rec_begin_stock(take_down);
 	__atomic_store_n(&ss_trace_level_now, level, __ATOMIC_RELEASE);
 }
 
 static bool start(const struct ss_trace_options *o)
 {
-	/* Not one that wants its file to itself. */
+	/* Do not join if the new session wants its own file. */
 	if (ss_rec.running && ss_rec.joinable && !o->dir)
 		return ++ss_rec.joined;
 	if (ss_rec.running)
 		return ss_rec_fail("a recording is running already, to '%s'", ss_rec.spool.path);
 	if (!ss_rec_prepare())
-		return ss_rec_fail("no memory is left to learn of forks");
+		return ss_rec_fail("out of memory: forks cannot be detected");
 	ss_rec_wait_for_maker();
 	if (!set_path(o))
 		return false;
@@ -168,7 +185,7 @@ static bool start(const struct ss_trace_options *o)
 	if (!named) {
 		unlink(ss_rec.spool.path);
 		ss_spool_close(&ss_rec.spool);
-		return ss_rec_fail("no room for '%s': %s", ss_rec.spool.path, strerror(why));
+		return ss_rec_fail("no space for '%s': %s", ss_rec.spool.path, strerror(why));
 	}
 	open_session(o->level ? o->level : SS_TRACE_INFO);
 	return true;
@@ -207,7 +224,7 @@ static size_t events_bytes(const struct thread *t)
 	return n;
 }
 
-/* How many of the buffer's scopes have no end. */
+/* The number of scopes of the buffer without an end. */
 static uint64_t count_open(const struct buffer *b)
 {
 	uint64_t n = 0;
@@ -240,11 +257,6 @@ static const unsigned char *end_open_scopes(const struct buffer *b, uint64_t sto
 	return copy + b->events_at;
 }
 
-static bool is_shared(const struct thread *t)
-{
-	return t >= ss_rec.shared && t < ss_rec.shared + SHARED_LINES;
-}
-
 static bool write_line(struct gather *g, const struct thread *t, uint64_t stop_ps)
 {
 	unsigned char line[128], head[16];
@@ -273,18 +285,6 @@ static size_t line_bytes(const struct thread *t)
 	size_t inner = 1 + varint_size((uint64_t)t->tid) + 1 + varint_size(name) + name + events;
 	return 1 + varint_size(inner) + inner;
 }
-
-/* The shared lines, then the threads. */
-static struct thread *line_after(struct thread *t)
-{
-	if (is_shared(t))
-		return t + 1 < ss_rec.shared + SHARED_LINES ? t + 1 : ss_rec.stopping;
-	return t->next;
-}
-
-#define FOR_EACH_LINE(t)                                                        \
-	for (struct thread *t = ss_rec.shared; t; t = line_after(t))            \
-		if (t->session == ss_rec.session && t->first)
 
 /* "N events dropped" as a plane stat, where readers look for it. */
 static size_t put_dropped(unsigned char *p, uint64_t dropped)
@@ -354,36 +354,6 @@ static bool write_final(int fd, uint64_t dropped)
 }
 
 /*
- * Owners may still end a scope in their buffers: give them memory that is nobody's. The kernel lays
- * mappings one below the other, so that many buffers are one piece.
- */
-static void detach(const struct thread *t)
-{
-	struct extent extent = { NULL, NULL };
-	for (const struct buffer *b = t->first; b; b = b->next)
-		ss_rec_add_to_extent(&extent, b->base, true);
-	ss_rec_end_extent(&extent, true);
-}
-
-void ss_rec_take_down(void)
-{
-	FOR_EACH_LINE(t)
-		detach(t);
-	lock_all();
-	for (struct thread *t = ss_rec.shared; t < ss_rec.shared + SHARED_LINES; t++) {
-		ss_rec_free_buffers(t->first);
-		*t = (struct thread){ 0 };
-	}
-	ss_rec_free_buffers(ss_rec.names);
-	while (ss_rec.nstock)
-		ss_rec_free_buffers(ss_rec.stock[--ss_rec.nstock]);
-	ss_rec.names = NULL;
-	ss_rec.names_tail = ss_rec.names_end = NULL;
-	unlock_all();
-	ss_spool_close(&ss_rec.spool);
-}
-
-/*
  * Put the new file in the old one's place, atomically. Exchanging them spares what ext4 does for a
  * file that replaces another, to write it to the disk at once: a sixth of the stop, and the
  * recording was not there either.
@@ -410,7 +380,7 @@ static const char *stop(void)
 	ok = fd >= 0 && close(fd) == 0 && ok;
 	ok = ok && replace(temporary, ss_rec.spool.path);
 	if (!ok) {
-		ss_rec_fail("cannot put '%s' in order: %s; it stays as it was while recording",
+		ss_rec_fail("cannot sort '%s': %s; its records stay in the order of the recording",
 		     ss_rec.spool.path, strerror(errno));
 		unlink(temporary);
 	}
@@ -422,7 +392,7 @@ static const char *stop(void)
 	return ok ? ss_rec.spool.path : NULL;
 }
 
-/* What the source delivers are events and names, which take the lock. */
+/* The source delivers events and names, which take the lock. */
 static void stop_source(void)
 {
 	ss_rec_lock();

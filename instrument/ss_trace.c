@@ -16,7 +16,6 @@
 #include "recorder.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,49 +24,6 @@
 #include <unistd.h>
 
 #define ARGS_MAX 12u
-
-__thread struct self ss_rec_self;
-
-/* --- into the recorder and out --------------------------------------------------------------------- */
-
-/* Between the thread and a handler of its own: for the compiler, not for the processor. */
-static inline void set_busy(unsigned busy)
-{
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&ss_rec_self.busy, busy, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-bool ss_rec_enter(void)
-{
-	if (ss_rec_self.busy) {
-		__atomic_fetch_add(&ss_rec.interrupted, 1, __ATOMIC_RELAXED);
-		return false;
-	}
-	set_busy(BUSY_RECORDING);
-	if (__builtin_expect(ss_rec_is_orphan(), 0))
-		ss_rec_adopt();
-	return true;
-}
-
-void ss_rec_leave(void)
-{
-	set_busy(BUSY_NOT);
-}
-
-bool ss_rec_lock(void)
-{
-	if (!ss_rec_enter())
-		return false;
-	pthread_mutex_lock(&ss_rec.lock);
-	return true;
-}
-
-void ss_rec_unlock(void)
-{
-	pthread_mutex_unlock(&ss_rec.lock);
-	ss_rec_leave();
-}
 
 /* A count that its thread alone writes. */
 static inline void count(uint64_t *counter, uint64_t change)
@@ -327,7 +283,7 @@ static bool make_room(struct thread *t, uint64_t session, size_t n)
 
 /* --- events ------------------------------------------------------------------------------ */
 
-/* What an argument becomes: its bytes are counted before there is room for them. */
+/* The encoded form of an argument: its bytes are counted before room is made for them. */
 struct stat_plan {
 	uint32_t key;
 	unsigned width;
@@ -439,9 +395,9 @@ struct ss_trace_scope ss_trace_begin_now(struct ss_trace_name *name, const struc
 		return begin_slowly(name, args, nargs);
 	unsigned char *at = t->tail;
 	uint64_t begin_ps = now_ps(), offset_ps = begin_ps - t->start_ps;
-	set_busy(BUSY_RECORDING);
+	ss_rec_set_busy(BUSY_RECORDING);
 	if (__builtin_expect(t->tail != at || offset_ps > VARINT8_MAX, 0)) {
-		set_busy(BUSY_NOT);
+		ss_rec_set_busy(BUSY_NOT);
 		return begin_slowly(name, args, nargs);
 	}
 	prefetch_to_write(at + 512);
@@ -451,7 +407,7 @@ struct ss_trace_scope ss_trace_begin_now(struct ss_trace_name *name, const struc
 		append_short_event(at, t->end, (uint32_t)id, offset_ps, false);
 	count(&t->open, 1);
 	__atomic_store_n(&t->tail, at + SHORT_EVENT_BYTES, __ATOMIC_RELEASE);
-	set_busy(BUSY_NOT);
+	ss_rec_set_busy(BUSY_NOT);
 	return (struct ss_trace_scope){ at + 16, begin_ps };
 }
 
@@ -477,12 +433,12 @@ void ss_trace_end_now(struct ss_trace_scope scope)
 			ss_rec_other()->end(scope);
 		return;
 	}
-	set_busy(BUSY_RECORDING);
+	ss_rec_set_busy(BUSY_RECORDING);
 	if (__builtin_expect(is_of_session(t, scope.begin_ps), 1)) {
 		store_word(scope.record, duration_word(ps, t->deposit));
 		count(&t->open, UINT64_MAX);
 	}
-	set_busy(before);
+	ss_rec_set_busy(before);
 }
 
 void ss_trace_instant(int level, struct ss_trace_name *name, const struct ss_trace_arg *args, size_t nargs)

@@ -53,7 +53,7 @@
 extern "C" {
 #endif
 
-/* How much to record: events of a higher level than the session's are not recorded. */
+/* The detail of the recording: events of a higher level than the session's are not recorded. */
 enum ss_trace_level { SS_TRACE_CRITICAL = 1, SS_TRACE_INFO = 2, SS_TRACE_VERBOSE = 3 };
 
 struct ss_trace_options {

@@ -31,7 +31,7 @@ SS_TRACE_API bool ss_trace_gpu_used(void);
 /* Why GPUs are not recorded: "" if they are. */
 SS_TRACE_API const char *ss_trace_gpu_error(void);
 
-/* What this machine has for it. Texts are sentences for people. */
+/* The GPU support of this machine. Texts are sentences for people. */
 struct ss_trace_gpu_report {
 	size_t size;		/* sizeof(struct ss_trace_gpu_report) */
 	bool hardware;		/* there is an NVIDIA GPU on the PCI bus, or a device file of the driver */

@@ -6,7 +6,7 @@
  * Answers the gRPC service tensorflow.ProfilerService as the servers of TensorFlow and JAX do, so
  * that `stepscope capture`, tf.profiler.experimental.client.trace and XProf's capture dialog record
  * what the program says with ss_trace.h: Profile, Terminate, StartContinuousProfiling, GetSnapshot,
- * StopContinuousProfiling. One recording at a time, whoever began it.
+ * StopContinuousProfiling. There is one recording at a time, started by any client.
  *
  * Costs a thread that sleeps. Listens on the loopback address unless told otherwise. A caller may
  * have the profile written into a folder of its choice, as the program's user may, but never over
@@ -24,7 +24,7 @@ extern "C" {
 struct ss_trace_server_options {
 	size_t size;		/* sizeof(struct ss_trace_server_options) */
 	const char *bind;	/* address; NULL: 127.0.0.1. Others than this machine need a token, or `open` */
-	const char *token;	/* callers must send it: "authorization: Bearer <token>"; NULL: nobody is asked */
+	const char *token;	/* callers must send it: "authorization: Bearer <token>"; NULL: no callback */
 	const char *logdir;	/* profiles are written nowhere else; NULL: where the caller says */
 	uint64_t max_bytes;	/* bound of a recording; 0: 256 MiB */
 	uint16_t port;		/* 0: any that is free */
@@ -34,7 +34,7 @@ struct ss_trace_server_options {
 /* Listen on a port of the loopback address. False: ss_trace_server_error says why. One server a program. */
 SS_TRACE_API bool ss_trace_server_start(uint16_t port);
 SS_TRACE_API bool ss_trace_server_start_with(const struct ss_trace_server_options *options);
-/* Where it listens; 0: it does not. */
+/* The port on which the server listens; 0: it does not listen. */
 SS_TRACE_API uint16_t ss_trace_server_port(void);
 /* Ends recordings that callers have begun, and the server. Also good where none runs. */
 SS_TRACE_API void ss_trace_server_stop(void);

@@ -370,9 +370,9 @@ def missing(c, w):
     """What is missing is said, on stderr and in the profile, and the program does not notice."""
     cases = (
         ('privileges', {'STANDIN_FAIL': 'cuptiActivityEnable=35'}, 'NVreg_RestrictProfilingToAdminUsers=0'),
-        ('subscriber', {'STANDIN_FAIL': 'cuptiSubscribe=39'}, 'another profiler records this program already'),
+        ('subscriber', {'STANDIN_FAIL': 'cuptiSubscribe=39'}, 'records this program already'),
         ('older', {'STANDIN_API': '17'}, '12.0 or newer is needed'),
-        ('newer', {'STANDIN_CUPTI': '13', 'STANDIN_DRIVER': '12040'}, 'take the CUPTI of CUDA 12, or a newer driver'),
+        ('newer', {'STANDIN_CUPTI': '13', 'STANDIN_DRIVER': '12040'}, 'use the CUPTI of CUDA 12, or a newer driver'),
         ('clock', {'STANDIN_FAIL': 'cuptiGetTimestamp=999'}, 'CUPTI could not be initialized'),
         ('named', {'SS_TRACE_CUPTI': '/nowhere/libcupti.so'}, "SS_TRACE_CUPTI names '/nowhere/libcupti.so'"),
         ('damaged', {'SS_TRACE_CUPTI': os.path.join(w.standin, 'libcuda.so.1')}, 'is not CUPTI: functions are missing'),
@@ -438,7 +438,7 @@ def doctor(c, w):
     for what, env, args, text in (
             ('privileges', {'STANDIN_FAIL': 'cuptiActivityEnable=35'}, [], 'NVreg_RestrictProfilingToAdminUsers=0'),
             ('no device', {'STANDIN_NO_GPU': '1'}, ['--gpu'], 'the NVIDIA driver finds no GPU'),
-            ('driver too old', {'STANDIN_CUPTI': '13', 'STANDIN_DRIVER': '12040'}, [], 'take the CUPTI of CUDA 12'),
+            ('driver too old', {'STANDIN_CUPTI': '13', 'STANDIN_DRIVER': '12040'}, [], 'use the CUPTI of CUDA 12'),
             ('no driver', {'LD_LIBRARY_PATH': ''}, ['--gpu'], 'the NVIDIA driver is missing'),
             ('a log directory that cannot be', {}, ['--logdir', '/dev/null/x'], 'is not writable')):
         got = w.run(w.bin, 'doctor', '--port', str(free), *args, env={**w.env(), **env})

@@ -9,13 +9,12 @@ import argparse
 import collections
 import glob
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SOURCES = ['ss_trace', 'session', 'buffers', 'fork', 'joined', 'gather', 'spool', 'gpu_trace', 'cupti', 'cupti_convert',
-           'device_planes', 'nvtx']
 XSPACE_PLANES, PLANE_NAME, PLANE_LINES, PLANE_EVENT_NAMES = 1, 2, 3, 4
 LINE_ID, LINE_NAME, LINE_EVENTS = 1, 2, 4
 EVENT_NAME, EVENT_OFFSET, EVENT_DURATION = 1, 2, 3
@@ -152,8 +151,14 @@ def whole(logdir, out):
     return ''
 
 
+def library_sources():
+    with open(f'{ROOT}/instrument/CMakeLists.txt', encoding='utf-8') as f:
+        listed = re.search(r'set\(SSTRACE_SOURCES ([^)]*)\)', f.read())
+    return [name.replace('${CMAKE_SOURCE_DIR}', ROOT) if '/' in name else f'{ROOT}/instrument/{name}' for name in listed[1].split()]
+
+
 def compile_all(out, args):
-    sources = [f'{ROOT}/instrument/{s}.c' for s in SOURCES] + [f'{ROOT}/src/base/write.c']
+    sources = library_sources()
     command = ['clang', '-std=gnu11', '-O1', '-g1', '-fno-strict-aliasing', '-D_GNU_SOURCE', '-DSS_VERSION="0"', f'-I{ROOT}/instrument', f'-I{ROOT}/src', *args, *sources,
                '-o', out, '-lpthread', '-ldl']
     done = subprocess.run(command, capture_output=True, text=True, check=False)
