@@ -476,10 +476,9 @@ def bench_sql(report, events, path, base, peers, only):
     """Questions in SQL, warm (best of five), and exports of all events, of 5 million, beside the same file of XProf."""
     if only not in 'sql, exports':
         return
-    library = os.path.join(ROOT, 'build', 'libstepscope_core.a')
-    command = compile_c('sql_cost', f'-I{ROOT}/src', f'-I{ROOT}/include', library, '-lsqlite3', '-ldeflate', '-lz', '-lmicrohttpd', '-lnghttp2',
-                        '-pthread', '-ldl', '-lm', newer_than=library)
-    got = run_json([command, path])
+    build = os.path.join(ROOT, 'build')
+    subprocess.run(['cmake', '--build', build, '--target', 'sql_cost'], check=True, stdout=subprocess.DEVNULL)
+    got = run_json([os.path.join(build, 'tests', 'sql_cost'), path])
     for name, most_ms in (('window', 5), ('group_by_name', 500), ('overlap_join', 1000), ('step_join', 1000)):
         report.check(events, f'sql, {name}, CPU', got[name]['ms'] / 1e3, f'{got[name]["ms"]:.1f} ms; the first time {got[name]["first_ms"]:.0f} ms '
                      f'(target {most_ms} ms)', got[name]['ms'] <= most_ms)

@@ -2,9 +2,8 @@
 import base64
 import hashlib
 import os
-import time
-import zipfile
 
+from deflate import zip_file
 from libraries import files
 
 ENTRY_POINTS = '[tensorboard_plugins]\nstepscope = stepscope.tensorboard:StepscopePlugin\n'
@@ -72,19 +71,14 @@ def contents(target, version, source, stage, sources):
     return out
 
 
-def write(path, entries, record, epoch):
-    date = max(time.gmtime(epoch)[:6], (1980, 1, 1, 0, 0, 0))
+def write(path, entries, record, epoch, sources):
     entries = dict(entries)
     entries[record] = (''.join(record_line(name, data) for name, data in entries.items()) + f'{record},,\n').encode()
-    with zipfile.ZipFile(path, 'w') as z:
-        for name, data in entries.items():
-            entry = zipfile.ZipInfo(name, date)
-            runs = data[:4] in (b'\x7fELF', b'\xcf\xfa\xed\xfe')
-            entry.create_system, entry.external_attr = 3, (0o100755 if runs else 0o100644) << 16
-            z.writestr(entry, data, zipfile.ZIP_DEFLATED, 9)
+    runs = (b'\x7fELF', b'\xcf\xfa\xed\xfe')
+    zip_file(path, [(name, 0o100755 if data[:4] in runs else 0o100644, data) for name, data in entries.items()], epoch, sources)
 
 
 def make(out, target, version, source, stage, sources, epoch):
     path = os.path.join(out, f'stepscope-{version}-py3-none-{target.wheel}.whl')
-    write(path, contents(target, version, source, stage, sources), f'stepscope-{version}.dist-info/RECORD', epoch)
+    write(path, contents(target, version, source, stage, sources), f'stepscope-{version}.dist-info/RECORD', epoch, sources)
     return path

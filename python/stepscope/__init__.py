@@ -25,9 +25,12 @@ import ctypes.util
 import html
 import json
 import math
+import operator
 import os
 import sys
-from typing import Any, Iterable, Iterator, Mapping, Sequence, overload
+import threading
+from collections.abc import Mapping
+from typing import Any, Callable, Iterable, Iterator, Sequence, overload
 
 __all__ = ["open", "show", "Profile", "Table", "Error", "version"]
 
@@ -79,7 +82,8 @@ for _name, _result, _args in (
         ("stepscope_run_name", _S, (_P, _Z)), ("stepscope_newest_run", _S, (_P,)), ("stepscope_host_name", _S, (_P, _S, _Z)), ("stepscope_tool_name", _S, (_Z,)),
         ("stepscope_has", ctypes.c_bool, (_P, _S, _S)),
         ("stepscope_ask", ctypes.c_bool, (_P, ctypes.POINTER(_Question), ctypes.POINTER(_Answer), _S, _Z)),
-        ("stepscope_answer_clear", None, (ctypes.POINTER(_Answer),)), ("stepscope_sql", _P, (_P, _S, _S, _S, ctypes.c_uint, _S, _Z)),
+        ("stepscope_answer_clear", None, (ctypes.POINTER(_Answer),)),
+        ("stepscope_sql_until", _P, (_P, _S, _S, _S, ctypes.c_uint, ctypes.POINTER(_I), _S, _Z)),
         ("stepscope_sql_table", _P, (_P, _S, _Z)), ("stepscope_table_free", None, (_P,)), ("stepscope_table_rows", ctypes.c_uint64, (_P,)),
         ("stepscope_table_columns", _Z, (_P,)), ("stepscope_table_name", _S, (_P, _Z)), ("stepscope_table_type", _I, (_P, _Z)),
         ("stepscope_table_valid", _P, (_P, _Z)), ("stepscope_table_cells", _P, (_P, _Z)),
@@ -123,6 +127,20 @@ def _bytes(text: str) -> bytes:
 
 def _maybe_bytes(text: str | None) -> bytes | None:
     return None if text is None else _bytes(text)
+
+
+def _text_or_none(what: str, value: Any) -> None:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{what} takes a text, not {value!r}")
+
+
+def _whole(what: str, value: Any) -> int:
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise TypeError(f"{what} takes a whole number, not {value!r}")
 
 
 class Table:
@@ -184,9 +202,23 @@ class Table:
         return {name: [self._cell(i, row) for row in range(len(self))] for i, name in enumerate(self.columns)}
 
     def to_numpy(self, column: str | int) -> Any:
-        """A column of numbers as an array, without a copy. Empty cells are 0 in it: `nulls` tells them."""
+        """A column as an array: of numbers, without a copy if no cell is empty. Empty cells are NaN among decimal numbers, masked among whole ones (a numpy.ma array), and None else."""
         import numpy
-        col, n = self._at(column), len(self)
+        col = self._at(column)
+        array, empty = self._array(col), self.nulls(col)
+        if not empty or array.dtype == object:
+            return array
+        if array.dtype == numpy.int64:
+            mask = numpy.zeros(len(array), bool)
+            mask[empty] = True
+            return numpy.ma.masked_array(array, mask)
+        array = array.copy()
+        array[empty] = float("nan")
+        return array
+
+    def _array(self, col: int) -> Any:
+        import numpy
+        n = len(self)
         kind = _lib.stepscope_table_type(self._p, col)
         if kind in (_TEXT, _BLOB):
             return numpy.array([self._cell(col, row) for row in range(n)], dtype=object)
@@ -228,13 +260,11 @@ class Table:
         for i, name in enumerate(self.columns):
             kind, empty = _lib.stepscope_table_type(self._p, i), self.nulls(i)
             if kind == _INT and empty:
-                column = pandas.array(self.to_numpy(i).copy(), dtype="Int64")
+                column = pandas.array(self._array(i).copy(), dtype="Int64")
                 column[empty] = pandas.NA
                 data[name] = column
             else:
                 data[name] = self.to_numpy(i).copy()
-                if kind == _REAL and empty:
-                    data[name][empty] = float("nan")
         return pandas.DataFrame(data)
 
     def __repr__(self) -> str:
@@ -245,7 +275,7 @@ class Table:
         head = "".join(f"<th>{html.escape(c)}</th>" for c in self.columns)
         rows = "".join("<tr>" + "".join(f"<td>{'' if v is None else html.escape(str(v))}</td>" for v in self[i].values()) + "</tr>"
                        for i in range(min(most, len(self))))
-        more = f"<p>{len(self) - most} more rows</p>" if len(self) > most else ""
+        more = f"<p>{len(self) - most} more rows</p>" if len(self) > most else "" if len(self) else "<p>no rows</p>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 
@@ -253,33 +283,74 @@ def _quoted(value: Any) -> str:
     return str(value) if isinstance(value, (int, float)) else "'" + str(value).replace("'", "''") + "'"
 
 
+class _Store:
+    """What C has open. Each call holds it, so the last one gives it back, whoever closed the profile before."""
+
+    def __init__(self, pointer: int):
+        self._as_parameter_ = pointer
+
+    def __del__(self, _close: Any = _lib.stepscope_close) -> None:
+        _close(self._as_parameter_)
+
+
+def _interruptible(work: Callable[[], Any], stop: Callable[[], None]) -> Any:
+    """work() in another thread, if this is the one that Ctrl-C reaches: no signal is handled within a call of C. An interrupt calls stop(), which ends the work."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    done, results, failures = threading.Event(), [], []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as e:
+            failures.append(e)
+        finally:
+            done.set()
+    try:
+        threading.Thread(target=run, name="stepscope", daemon=True).start()
+        done.wait()
+    except BaseException:
+        stop()
+        done.wait(1)     # not for ever: the interrupt may have come before the thread began
+        raise
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
 class Profile:
     """A run: `stepscope.open`."""
 
     def __init__(self, path: str | os.PathLike[str], run: str | None = None):
         why = ctypes.create_string_buffer(500)
-        self._p = None
+        self._store: _Store | None = None
+        self._running: dict[int, ctypes.c_int] = {}   # of each query, what ends it
         data = os.fsencode(path)
         if b"\0" in data:
             raise Error(f"{os.fspath(path)!r} has a zero byte")
-        self._p = _lib.stepscope_open(data, why, len(why))
-        if not self._p:
+        pointer = _lib.stepscope_open(data, why, len(why))
+        if not pointer:
             raise Error(why.value.decode(errors="replace"))
+        self._store = _Store(pointer)
+        _text_or_none("run", run)
         runs = self.runs
         if run is not None and run not in runs:
             raise Error(f"there is no run '{run}' in '{os.fspath(path)}': it has {', '.join(runs)}")
-        newest = _lib.stepscope_newest_run(self._p)
+        newest = _lib.stepscope_newest_run(self._open_store)
         self.run = run if run is not None or newest is None else os.fsdecode(newest)
+        self._named = os.fsdecode(data)
+
+    def __repr__(self) -> str:
+        if self._store is None:
+            return f"<stepscope.Profile of {self._named!r}, closed>"
+        n = len(self.hosts)
+        return f"<stepscope.Profile of {self._named!r}, run {self.run!r}, {n} host{'' if n == 1 else 's'}>"
 
     def close(self) -> None:
-        """Give back what is open. Tables live on."""
-        if self._p:
-            _lib.stepscope_close(self._p)
-            self._p = None
-
-    def __del__(self) -> None:
-        if getattr(self, "_p", None):
-            self.close()
+        """Give back what is open. Tables live on; a query of another thread ends with an Error, and any other call is answered first."""
+        self._store = None
+        for stop in list(self._running.values()):
+            stop.value = 1
 
     def __enter__(self) -> "Profile":
         return self
@@ -288,10 +359,11 @@ class Profile:
         self.close()
 
     @property
-    def _open_p(self) -> Any:
-        if not self._p:
+    def _open_store(self) -> _Store:
+        store = self._store
+        if store is None:
             raise Error("the profile is closed")
-        return self._p
+        return store
 
     def _names(self, get: Any) -> list[str]:
         names: list[str] = []
@@ -302,68 +374,92 @@ class Profile:
     @property
     def runs(self) -> list[str]:
         """All runs of the directory by name, in descending order; `run` is the one that is open."""
-        return self._names(lambda i: _lib.stepscope_run_name(self._open_p, i))
+        return self._names(lambda i: _lib.stepscope_run_name(self._open_store, i))
 
     @property
     def hosts(self) -> list[str]:
         """Names of the hosts of the run."""
-        return self._names(lambda i: _lib.stepscope_host_name(self._open_p, _maybe_bytes(self.run), i))
+        return self._names(lambda i: _lib.stepscope_host_name(self._open_store, _maybe_bytes(self.run), i))
 
     @property
     def tools(self) -> list[str]:
         """Names of the tools that have data in this run."""
-        return [t for t in self._names(_lib.stepscope_tool_name) if _lib.stepscope_has(self._open_p, _maybe_bytes(self.run), t.encode())]
+        return [t for t in self._names(_lib.stepscope_tool_name) if _lib.stepscope_has(self._open_store, _maybe_bytes(self.run), t.encode())]
 
     def sql(self, query: str, *, host: str | None = None, timeout_s: float = 0) -> Table:
-        """The rows of a query (docs/sql.md). timeout_s: stop it after so many seconds; 0: never."""
+        """The rows of a query (docs/sql.md). timeout_s: stop it after so many seconds; 0: never, but for a recursion without an end. Ctrl-C stops it, too."""
+        if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)):
+            raise TypeError(f"timeout_s takes seconds, not {timeout_s!r}")
         if not 0 <= timeout_s <= 86400:
             raise Error(f"timeout_s takes seconds, from 0 (never) to 86400, not {timeout_s}")
+        asked = _maybe_bytes(self.run), _maybe_bytes(host), _bytes(query), math.ceil(timeout_s * 1000)
+        stop = ctypes.c_int(0)
+        try:
+            self._running[id(stop)] = stop
+            return _interruptible(lambda: self._rows(asked, stop), lambda: setattr(stop, "value", 1))
+        finally:
+            self._running.pop(id(stop), None)
+
+    def _rows(self, asked: tuple[Any, ...], stop: ctypes.c_int) -> Table:
         why = ctypes.create_string_buffer(500)
-        rows = _lib.stepscope_sql(self._open_p, _maybe_bytes(self.run), _maybe_bytes(host), _bytes(query), math.ceil(timeout_s * 1000), why, len(why))
+        store = self._open_store     # held until the rows are closed
+        rows = _lib.stepscope_sql_until(store, *asked, ctypes.byref(stop), why, len(why))
         table = _lib.stepscope_sql_table(rows, why, len(why)) if rows else None
-        if not table:
-            raise Error(why.value.decode(errors="replace"))
-        return Table(table)
+        if table:
+            return Table(table)
+        raise Error("the profile is closed" if stop.value and self._store is None else why.value.decode(errors="replace"))
 
     def _where(self, terms: Iterable[tuple[str, Any]]) -> str:
         said = [f"{what} {_quoted(value)}" for what, value in terms if value is not None]
         return " WHERE " + " AND ".join(said) if said else ""
 
     def _check_host(self, host: str | None) -> None:
+        _text_or_none("host", host)
         if host is not None and host not in self.hosts:
             raise Error(f"there is no host {host!r}: the run has {', '.join(self.hosts)}")
 
     def steps(self, host: str | None = None, plane: str | None = None) -> Table:
-        """The steps of the devices."""
+        """The steps that devices record. Profiles of CPUs and of most GPUs have none: `tool("host_steps")` has the steps that the program marks."""
         self._check_host(host)
+        _text_or_none("plane", plane)
         return self.sql("SELECT * FROM steps" + self._where((("host =", host), ("plane =", plane))))
 
     def events(self, host: str | None = None, plane: str | None = None, line: str | None = None, start_ps: int | None = None,
                end_ps: int | None = None, names: str | Sequence[str] | None = None) -> Table:
         """Events, of which all that is given holds: start_ps and end_ps are a range in which they run, names are theirs in the file or as displayed."""
         self._check_host(host)
-        where = self._where((("host =", host), ("plane =", plane), ("line =", line), ("end_ps >", start_ps), ("start_ps <", end_ps)))
+        _text_or_none("plane", plane)
+        _text_or_none("line", line)
+        from_ps = None if start_ps is None else _whole("start_ps", start_ps)
+        to_ps = None if end_ps is None else _whole("end_ps", end_ps)
+        where = self._where((("host =", host), ("plane =", plane), ("line =", line), ("end_ps >", from_ps), ("start_ps <", to_ps)))
         if names is not None:
-            listed = ", ".join(_quoted(n) for n in ([names] if isinstance(names, str) else names))
+            wanted = [names] if isinstance(names, str) else list(names)
+            for name in wanted:
+                _bytes(name)
+            listed = ", ".join(_quoted(n) for n in wanted)
             where += (" AND " if where else " WHERE ") + f"(name IN ({listed}) OR display_name IN ({listed}))"
         return self.sql("SELECT * FROM events" + where)
 
     def tool(self, name: str, table: int = 1) -> Table:
         """A table of a tool's answer, with its default parameters."""
+        _bytes(name)
         if name not in self._names(_lib.stepscope_tool_name):
             raise Error(f"there is no tool {name!r}")
-        if not isinstance(table, int) or table < 1:
+        if _whole("table", table) < 1:
             raise Error(f"the tables of a tool have numbers from 1 on, not {table!r}")
         return self.sql(f'SELECT * FROM "tool_{name}' + (f'_{table}"' if table > 1 else '"'))
 
     def ask(self, tool: str, host: str | None = None, params: Mapping[str, Any] | None = None) -> Any:
         """A tool's whole answer as the JSON of docs/api.md: tables by column, notes, and its conclusion in sentences."""
+        if params is not None and not isinstance(params, Mapping):
+            raise TypeError(f"params takes a mapping of names to values, not {params!r}")
         why, answer = ctypes.create_string_buffer(500), _Answer(ctypes.sizeof(_Answer))
         listed = [_bytes(f"{k}={v}") for k, v in (params or {}).items()]
         array = (ctypes.c_char_p * (len(listed) + 1))(*listed, None)
         question = _Question(ctypes.sizeof(_Question), _bytes(tool), _maybe_bytes(self.run), _maybe_bytes(host), array)
         try:
-            if not _lib.stepscope_ask(self._open_p, ctypes.byref(question), ctypes.byref(answer), why, len(why)):
+            if not _lib.stepscope_ask(self._open_store, ctypes.byref(question), ctypes.byref(answer), why, len(why)):
                 raise Error(why.value.decode(errors="replace"))
             return json.loads(ctypes.string_at(answer.data, answer.data_bytes))
         finally:

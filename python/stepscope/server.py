@@ -29,19 +29,21 @@ def program() -> str:
 
 
 class Server:
-    """Serves `path` on a free port of 127.0.0.1 until stop() or the end of Python. Requests need `token`, because other users of the
+    """Serves `path` on a free port of 127.0.0.1 until stop() or the end of Python, also by a signal: the server ends when the pipe to it
+    closes, and is in a session of its own, so that interrupting a cell does not end it. Requests need `token`, because other users of the
     machine reach its ports too; with open=True they need none, and may come by any name."""
 
     def __init__(self, path: str | os.PathLike[str], open: bool = False):
         self.path = os.fspath(path)
         self.token = "" if open else secrets.token_hex(16)
         self.port, said = 0, []
-        command = [program(), "serve", "--logdir", self.path, "--port", "0"]
+        command = [program(), "serve", "--logdir", self.path, "--port", "0", "--until-eof"]
         with tempfile.NamedTemporaryFile("w", prefix="stepscope-") as file:     # only its owner reads it
             file.write(self.token + "\n")
             file.flush()
             command += ["--allow-host", "*"] if open else ["--token-file", file.name]
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                             start_new_session=True)
             atexit.register(self.stop)
             for line in self._process.stderr or ():
                 said.append(line.strip())

@@ -18,6 +18,8 @@ _ASKED = ("HTTP_ACCEPT_ENCODING", "HTTP_IF_NONE_MATCH", "HTTP_SEC_FETCH_SITE", "
 _ANSWERED = ("content-type", "content-encoding", "content-length", "etag", "cache-control", "vary", "content-security-policy", "x-content-type-options",
              "referrer-policy", "content-disposition")
 _LOOK_AGAIN_S = 30
+_FIRST_LOOK_S = 10      # a local directory takes milliseconds; a bucket may take longer
+_ONE_LOGDIR = "stepscope shows one log directory: start TensorBoard with --logdir DIR. It does not take those of --logdir_spec."
 
 
 class StepscopePlugin(base_plugin.TBPlugin):
@@ -28,6 +30,7 @@ class StepscopePlugin(base_plugin.TBPlugin):
         self._lock = threading.Lock()
         self._server: Server | None = None
         self._active, self._looked_s = False, -1e9
+        self._seen, self._first_s = threading.Event(), 0.0
 
     def get_plugin_apps(self) -> dict[str, Callable[..., Iterable[bytes]]]:
         return {"/index.js": self._script, "/page/*": self._page}
@@ -36,10 +39,14 @@ class StepscopePlugin(base_plugin.TBPlugin):
         return base_plugin.FrontendMetadata(es_module_path="/index.js", tab_name="stepscope", disable_reload=True)
 
     def is_active(self) -> bool:
-        """Looks in a thread of its own, for TensorBoard asks all plugins before it shows anything."""
+        """Looks in a thread of its own, for TensorBoard asks all plugins before it shows anything. The first answer waits for it: where no
+        other plugin has data, TensorBoard does not ask again."""
         if self._logdir and time.monotonic() - self._looked_s > _LOOK_AGAIN_S:
             self._looked_s = time.monotonic()
+            self._first_s = self._first_s or self._looked_s
             threading.Thread(target=self._look, daemon=True).start()
+        if self._logdir:
+            self._seen.wait(max(0, self._first_s + _FIRST_LOOK_S - time.monotonic()))
         return self._active
 
     def _look(self) -> None:
@@ -48,6 +55,7 @@ class StepscopePlugin(base_plugin.TBPlugin):
             self._active = bool(json.load(answer).get("runs"))
         except (OSError, RuntimeError, ValueError):
             self._active = False
+        self._seen.set()
 
     def _connect(self, method: str, url: str, headers: dict[str, str], body: bytes | None) -> http.client.HTTPConnection:
         with self._lock:
@@ -67,6 +75,9 @@ class StepscopePlugin(base_plugin.TBPlugin):
         origin = environ.get("HTTP_ORIGIN", "")
         if origin and urlsplit(origin).netloc != environ.get("HTTP_HOST", ""):
             return _refuse(start_response, "403 Forbidden", "this request comes from another site")
+        frame = path in ("/", "/index.html")
+        if not self._logdir:
+            return _refuse(start_response, "404 Not Found", _ONE_LOGDIR, frame)
         headers = {name.replace("HTTP_", "").replace("_", "-").title(): environ[name] for name in _ASKED if environ.get(name)}
         length = int(environ.get("CONTENT_LENGTH") or 0)
         query = environ.get("QUERY_STRING")
@@ -75,12 +86,14 @@ class StepscopePlugin(base_plugin.TBPlugin):
             body = environ["wsgi.input"].read(length) if length else None
             answer = self._connect(environ["REQUEST_METHOD"], url, headers, body).getresponse()
         except (OSError, RuntimeError) as why:
-            return _refuse(start_response, "502 Bad Gateway", f"stepscope serve does not answer: {why}")
+            return _refuse(start_response, "502 Bad Gateway", f"stepscope serve does not answer: {why}", frame)
         start_response(f"{answer.status} {answer.reason}", [(k, v) for k, v in answer.getheaders() if k.lower() in _ANSWERED])
         return iter(lambda: answer.read(1 << 16), b"")
 
 
-def _refuse(start_response: Callable[..., Any], status: str, why: str) -> Iterable[bytes]:
-    text = json.dumps({"error": {"status": int(status[:3]), "text": why}}).encode()
-    start_response(status, [("Content-Type", "application/json"), ("Content-Length", str(len(text))), ("X-Content-Type-Options", "nosniff")])
+def _refuse(start_response: Callable[..., Any], status: str, why: str, frame: bool = False) -> Iterable[bytes]:
+    """In words where they are the page, else as the routes say it."""
+    text = (why if frame else json.dumps({"error": {"status": int(status[:3]), "text": why}})).encode()
+    kind = "text/plain; charset=utf-8" if frame else "application/json"
+    start_response(status, [("Content-Type", kind), ("Content-Length", str(len(text))), ("X-Content-Type-Options", "nosniff")])
     return [text]

@@ -14,9 +14,13 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+import types
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -92,6 +96,8 @@ def tables():
         check("a name with a quote", len(p.events(names="it's")) == 0)
         check('findings', all(isinstance(s, str) and s for s in p.findings()) and p.findings(), p.findings())
         check('tools', 'overview_page' in p.tools and p.ask('plane_stats')['tables'], p.tools)
+        check('no rows are said', '<p>no rows</p>' in p.sql("SELECT name FROM events WHERE name = 'none'")._repr_html_())
+        check('a profile names itself', repr(p).startswith("<stepscope.Profile of '") and repr(p).endswith(' 1 host>'), repr(p))
         check('html', '<th>name</th>' in p.events(names='train')._repr_html_() and '&lt;' in p.sql("SELECT '<b>' AS x")._repr_html_())
         for what, fn, words in (('wrong', lambda: p.sql('SELECT x'), 'no such column'), ('writes', lambda: p.sql('DELETE FROM run'), ''),
                                 ('tool', lambda: p.tool('none'), "no tool 'none'"), ('a slip', lambda: p.tool('a; b'), 'no tool'),
@@ -132,6 +138,72 @@ def streams():
     del capsule
     gc.collect()
     check('streams that nobody takes are given back', resident() - before < 5000 and not stepscope._streams, resident() - before)
+
+
+def arguments():
+    """Arguments of other types than the documented ones, and a parameter that a tool does not have."""
+    import stepscope
+    p = stepscope.open('tests/data/profiles/jax_mlp_train')
+
+    def raises(fn):
+        try:
+            fn()
+        except TypeError as e:
+            return str(e)
+        return ''
+    for what, fn, words in (('start_ps', lambda: p.events(start_ps='x'), 'start_ps takes a whole number'), ('end_ps', lambda: p.events(end_ps=[1]), 'end_ps takes'),
+                            ('names', lambda: p.events(names=[1]), 'not 1'), ('plane', lambda: p.events(plane=5), 'plane takes a text'),
+                            ('line', lambda: p.events(line=b'x'), 'line takes a text'), ('plane of steps', lambda: p.steps(plane=5), 'plane takes a text'),
+                            ('host', lambda: p.events(host=5), 'host takes a text'), ('params', lambda: p.ask('op_profile', params=[1]), 'params takes a mapping'),
+                            ('timeout_s', lambda: p.sql('SELECT 1', timeout_s='5'), "timeout_s takes seconds, not '5'"), ('tool', lambda: p.tool(5), 'not 5'),
+                            ('table', lambda: p.tool('plane_stats', table=True), 'table takes a whole number'),
+                            ('run', lambda: stepscope.open('tests/data/profiles/jax_mlp_train', run=5), 'run takes a text')):
+        check(f'another type: {what}', words in raises(fn), raises(fn))
+    check('an unknown parameter', refused(lambda: p.ask('op_profile', params={'zz': 1}), "no parameter 'zz'"))
+
+
+def endings():
+    """A profile that is closed while it is asked, Ctrl-C, and a recursion without an end."""
+    import stepscope
+    endless = 'SELECT COUNT(*) FROM events a, events b, events c'
+    recursion = 'WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t) SELECT COUNT(*) FROM t'
+    p = stepscope.open('tests/data/profiles/jax_mlp_train')
+    said = []
+
+    def ask(work):
+        try:
+            said.append(work())
+        except stepscope.Error as e:
+            said.append(str(e))
+    threads = [threading.Thread(target=ask, args=(lambda: p.sql(endless),)) for _ in range(2)]
+    for t in threads:
+        t.start()
+    while len(p._running) < 2:
+        time.sleep(.01)
+    held = p._open_store
+    p.close()
+    for t in threads:
+        t.join()
+    check('close() ends the queries of other threads', said == ['the profile is closed'] * 2 and p._store is None and not p._running, said)
+    check('a call that is at work holds what is open', stepscope._lib.stepscope_run_name(held, 0) is not None)
+    del held
+    p = stepscope.open('tests/data/profiles/jax_mlp_train')
+
+    def interrupt():
+        while not p._running:
+            time.sleep(.01)
+        os.kill(os.getpid(), signal.SIGINT)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)     # a shell may have started this with SIGINT ignored
+    interrupter = threading.Thread(target=interrupt)
+    interrupter.start()
+    try:
+        check('Ctrl-C ends a query', False, len(p.sql(endless)))
+    except KeyboardInterrupt:
+        check('Ctrl-C ends a query', not p._running and p.sql('SELECT 1 AS one')['one'] == [1])
+    interrupter.join()
+    signal.signal(signal.SIGINT, before)
+    check('a recursion without an end', refused(lambda: p.sql(recursion), 'may have no end'))
+    check('a recursion with a limit of time', refused(lambda: p.sql(recursion, timeout_s=.2), 'stopped after 0.2 s'))
 
 
 def files(profile, duckdb, polars, pyarrow):
@@ -202,6 +274,9 @@ def peers():
         total = duckdb.sql('SELECT COUNT(*), SUM(dur_ps), COUNT(parent_id) FROM t').fetchall()[0]
         check(f'{profile}: duckdb', total == (len(t), sum(want['dur_ps']), sum(x is not None for x in want['parent_id'])), total)
         check(f'{profile}: numpy without a copy', t.to_numpy('start_ps').tolist() == want['start_ps'] and not t.to_numpy('start_ps').flags.owndata)
+    empty = p.sql('SELECT 1 AS i, 0.5 AS r UNION ALL SELECT NULL, NULL')
+    check('numpy, empty cells', numpy.isnan(empty.to_numpy('r')).tolist() == [False, True] and empty.to_numpy('i').tolist() == [1, None] and
+          empty.to_numpy('i').sum() == 1, (empty.to_numpy('r'), empty.to_numpy('i')))
     for profile in ('jax_mlp_train', 'gpu_mi300_gemm', 'synth_tpu_3hosts', 'tpu_v6e_inference'):
         files(profile, duckdb, polars, pyarrow)
     with tempfile.TemporaryDirectory() as scratch:
@@ -219,6 +294,74 @@ def peers():
     check('what others took lives on', kept['dur_ps'].sum() == array.sum() > 0)
 
 
+def ended(pid):
+    """Waits for the end of a process that is no child of ours."""
+    for _ in range(3000):
+        try:
+            with open(f'/proc/{pid}/stat') as f:
+                if f.read().rsplit(')', 1)[1].split()[0] == 'Z':
+                    return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def servers():
+    """A server outlives the interrupt of a cell, which goes to the whole group, and not the program that started it, however that ends."""
+    code = ("import signal, sys; signal.signal(signal.SIGINT, lambda *_: print('interrupted', flush=True)); from stepscope.server import Server; "
+            "s = Server(sys.argv[1]); print(s._process.pid, flush=True)\nfor line in sys.stdin: print(s.running(), flush=True)")
+    env = {**os.environ, 'PYTHONPATH': os.path.join(ROOT, 'python'), 'STEPSCOPE_PROGRAM': os.path.join(ROOT, 'build', 'stepscope')}
+    for how in (signal.SIGKILL, signal.SIGTERM):
+        p = subprocess.Popen([sys.executable, '-c', code, os.path.join(profiles.ROOT, 'synth_tpu1')], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                             env=env, start_new_session=True)
+        pid = int(p.stdout.readline())
+        os.killpg(p.pid, signal.SIGINT)
+        check('the cell is interrupted', p.stdout.readline() == 'interrupted\n')
+        p.stdin.write('\n')
+        p.stdin.flush()
+        check('its server runs on', p.stdout.readline() == 'True\n' and os.getpgid(pid) != p.pid)
+        p.send_signal(how)
+        p.communicate()
+        check(f'the server ends with a program that is ended by {how.name}', ended(pid))
+
+
+def in_tensorboard():
+    """The plugin with a stand-in for TensorBoard's base class, which is all that it imports of it."""
+    base = types.ModuleType('tensorboard.plugins.base_plugin')
+    base.TBPlugin, base.TBContext, base.FrontendMetadata = object, object, dict
+    plugins = types.ModuleType('tensorboard.plugins')
+    plugins.base_plugin = base
+    kept = {name: sys.modules.get(name) for name in ('tensorboard', 'tensorboard.plugins', 'tensorboard.plugins.base_plugin')}
+    sys.modules.update({'tensorboard': types.ModuleType('tensorboard'), 'tensorboard.plugins': plugins, 'tensorboard.plugins.base_plugin': base})
+    os.environ['STEPSCOPE_PROGRAM'] = os.path.join(ROOT, 'build', 'stepscope')
+    try:
+        import stepscope.tensorboard as tb
+        tb._FIRST_LOOK_S = 600    # the machine may be busy
+        said = []
+
+        def ask(plugin, path):
+            environ = {'PATH_INFO': '/data/plugin/stepscope/page' + path, 'REQUEST_METHOD': 'GET'}
+            return b''.join(plugin._page(environ, lambda status, headers: said.append((status, dict(headers))))).decode()
+        plugin = tb.StepscopePlugin(types.SimpleNamespace(logdir=os.path.join(profiles.ROOT, 'synth_tpu1')))
+        check('TensorBoard: the first answer has looked', plugin.is_active())
+        check('TensorBoard: the page', '<html' in ask(plugin, '/index.html'), said)
+        plugin._server.stop()
+        with tempfile.TemporaryDirectory() as nothing:
+            empty = tb.StepscopePlugin(types.SimpleNamespace(logdir=nothing))
+            check('TensorBoard: no runs, no tab', not empty.is_active())
+            empty._server.stop()
+        several = tb.StepscopePlugin(types.SimpleNamespace(logdir=''))
+        check('TensorBoard: --logdir_spec', not several.is_active() and '--logdir_spec' in ask(several, '/index.html') and
+              said[-1][0].startswith('404') and said[-1][1]['Content-Type'].startswith('text/plain'), said[-1])
+    finally:
+        for name, module in kept.items():
+            if module is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument('--peers', action='store_true')
@@ -233,7 +376,7 @@ def main():
         peers()
         documented(frames=True)
     else:
-        for part in (examples, tables, streams):
+        for part in (examples, tables, streams, arguments, endings, servers, in_tensorboard):
             part()
         documented(frames=False)
     print(f'{passed} passed, {failed} failed')
