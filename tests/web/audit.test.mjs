@@ -28,6 +28,7 @@ const KINDS = [
 ];
 const SIGHTS = ["light", "dark"].flatMap((scheme) => [1000, 1500, 2560].map((width) => ({ scheme, width })));
 const HEIGHT = 900;
+const STAYS_MS = 10_000;
 const only = process.env.AUDIT ? new RegExp(process.env.AUDIT) : undefined;
 const pictures = process.env.AUDIT_OUT;
 
@@ -79,12 +80,24 @@ function faults() {
 	}
 	const nothing = /\b(NaN|undefined|null|Infinity|INVALID|Invalid Date)\b|\[object |\(null\)/;
 	for (const t of texts) if (nothing.test(t.data)) say("no word for a reader", t.parentElement);
+	/* A sentence about a share of 0.0% tells nothing, or calls nothing what there is a little of. */
+	for (const t of texts) if (/(^|[^\d.,])0\.0 ?%/.test(t.data)) say("a share of nothing", t.parentElement);
 	for (const e of document.querySelectorAll("main [title], header [title], nav [title]")) if (nothing.test(e.title)) say("no word for a reader, on hover", e);
 	for (const e of new Set(texts.map((t) => t.parentElement))) {
 		const style = getComputedStyle(e);
 		const cut = style.overflowX !== "visible" && style.textOverflow === "ellipsis" && e.scrollWidth > e.clientWidth + 1;
 		if (cut && e.clientWidth > 0 && !titled(e)) say("cut", e);
 	}
+
+	/* A name of a few letters has room, and no text runs over its neighbour. */
+	for (const e of document.querySelectorAll(".grid-cell .grid-text"))
+		if (seen(e) && e.textContent.length <= 16 && e.scrollWidth > e.clientWidth + 1) say("a short text is cut", e);
+	for (const e of document.querySelectorAll("main dl *, main .bar *, main .grid-bar *"))
+		if (seen(e) && getComputedStyle(e).overflowX === "visible" && e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 2) say("runs over its box", e);
+	/* What there is none of needs no heading, and nothing to filter and to save. */
+	for (const e of document.querySelectorAll(".grid-none")) if (/^No rows/.test(e.textContent)) say("a table without rows", e.closest("section") ?? e);
+	for (const e of document.querySelectorAll("main section.card")) if (seen(e) && e.children.length < 2 && e.querySelector("h2:not(.visually-hidden)")) say("a card with a heading alone", e);
+	for (const e of document.querySelectorAll("main section.card dl")) if (seen(e) && !e.textContent.trim()) say("a list of nothing", e.parentElement);
 
 	for (const e of document.querySelectorAll(".tl-track-name, .tl-section-name, main h1, main h2, th")) if (seen(e) && !e.textContent.trim()) say("no name", e.parentElement);
 	for (const e of document.querySelectorAll("input[placeholder]")) {
@@ -202,7 +215,10 @@ async function audit(p, place, sight) {
 	await goTo(page, place);
 	await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 	if (pictures) await page.screenshot({ path: join(pictures, `${place.name}-${sight.scheme}-${sight.width}.png`) });
-	const found = [...(await page.evaluate(faults)), ...seen.errors.splice(0)];
+	/* Parts that follow their own answers may still be on their way: a fault is what stays. */
+	let there = await page.evaluate(faults);
+	for (const end = Date.now() + STAYS_MS; there.length && Date.now() < end; there = await page.evaluate(faults)) await page.waitForTimeout(100);
+	const found = [...there, ...seen.errors.splice(0)];
 	return [...new Set(found)].slice(0, 8).map((f) => `${place.name} ${sight.scheme} ${sight.width}: ${f}`);
 }
 

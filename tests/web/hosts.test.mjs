@@ -131,8 +131,8 @@ describe("a timeline of several hosts", () => {
 				await p.close();
 			}
 		};
-		await table("stragglers", "target_host=host2", "host2", "If that host were like the others ('host2') a step would take 827.9 us in place of 1.090 ms");
-		await table("host_steps", "target_host=host1", "host1", "If that host were like the others ('host1') a step would take 1.089 ms in place of 1.090 ms");
+		await table("stragglers", "target_host=host2", "host2", "If 'host2' were like the other hosts, a step would take 827.9 us in place of 1.090 ms");
+		await table("host_steps", "target_host=host1", "host1", "If 'host1' were like the other hosts, a step would take 1.089 ms in place of 1.090 ms");
 		await table("exposed_communication", "scenario=free_communication", /./, "With communication that takes no time a step would take 665.6 us");
 		await table("critical_path", "scenario=free_communication", "transfer", "With communication that takes no time a step would take 665.6 us");
 	});

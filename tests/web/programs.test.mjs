@@ -65,6 +65,41 @@ test("graph viewer: the neighbourhood, its costs, the card, and walking", skip, 
 	await h.both({ run, tool: "graph_viewer", ...ask }, "graph_viewer");
 });
 
+/* Of a run with several measured programs: the operation that takes most, and the program whose operations do. */
+async function severalPrograms() {
+	for (const run of h.runs) {
+		const ops = tableOf((await h.answer("hlo_stats", run).catch(() => undefined)) ?? { tables: [] }, "ops");
+		const memory = await h.answer("memory_viewer", run).catch(() => undefined);
+		if (!ops?.nrows || !memory || new Set(cells(ops, "program_id")).size < 2) continue;
+		const time = cells(ops, "total_self_time");
+		const row = time.indexOf(Math.max(...time));
+		const of = new Map();
+		cells(ops, "program_id").forEach((p, i) => of.set(p, (of.get(p) ?? 0) + time[i]));
+		const busiest = [...of].sort((a, b) => b[1] - a[1])[0][0];
+		if (cells(ops, "program_id")[row] === busiest) {
+			const module = memory.tables.map((t) => t.props.module?.text).find(Boolean);
+			assert.ok(module.endsWith(`(${busiest})`), `${module} instead of ${busiest}`);
+			return { run, op: cells(ops, "hlo_op_name")[row], program: busiest, module };
+		}
+	}
+	throw new Error("no run with several programs");
+}
+
+test("graph and memory viewer open on the busiest program, the graph around its longest operation", skip, async () => {
+	const { run, op, program, module } = await severalPrograms();
+	const name = module.replace(/\(\d+\)$/, "");
+	await h.visit({ run, tool: "graph_viewer" }, {}, async (page) => {
+		const said = await page.textContent(".verdict-text");
+		assert.ok(said.includes(`'${op}'`) && said.includes(`(${program})`), said);
+	});
+	await h.visit({ run, tool: "memory_viewer" }, {}, async (page) => {
+		await settled(page);
+		const said = await page.textContent(".verdict-text");
+		assert.ok(said.includes(`'${name}'`), said);
+		assert.equal(await page.locator("main select").first().evaluate((e) => e.selectedOptions[0].textContent.trim()), module);
+	});
+});
+
 test("graph viewer: moves, zooms, and draws no more than can be seen", skip, async () => {
 	const wide = (a) => tableOf(a, "nodes").nrows > 30;
 	const { run, a } = await h.runWith("graph_viewer", wide, { graph_width: 10 });

@@ -81,3 +81,11 @@ test("a file holds verdict, tables and timeline", skip, async () => {
 			await until(page, colours, (n) => n > 4);
 		});
 });
+
+test("a file says what it leaves out", skip, async () => {
+	const sample = readdirSync(process.env.LOGDIR).filter((n) => n === "tpu_v6e_inference");
+	assert.equal(sample.length, 1, "sample");
+	await open(sample[0], async (page) => {
+		assert.match(await page.locator(".saved").textContent(), /Left out for lack of room: the shortest events of the timeline\./);
+	});
+});

@@ -80,7 +80,7 @@ test("a kernel leads to its statistics and back", options, async () => {
 });
 
 /* A kernel whose launch was recorded: the first of a run that tells it. */
-async function launchedKernel() {
+async function launchedKernel(fits = () => true) {
 	for (const run of h.runs) {
 		const a = await h.answer("kernel_stats", run).catch(() => undefined);
 		const name = a && cells(a.tables[0], "kernel_name")[0];
@@ -92,7 +92,7 @@ async function launchedKernel() {
 			const host = inUrl(page, "host");
 			const event = await api(h.server.base, `api/timeline/event?${q({ run, event: inUrl(page, "event"), ...(host && { host }) })}`);
 			const launch = event.flows.find((f) => f.direction === "in");
-			if (launch) found = { run, name, event, launch };
+			if (launch && fits(event, launch)) found = { run, name, event, launch };
 		});
 		if (found) return found;
 	}
@@ -113,6 +113,29 @@ test("a kernel leads to its launch with the delay between them, and the launch b
 		assert.ok((await flow("to", name).textContent()).endsWith(`it begins ${delay}`));
 		await flow("to", name).locator("button").click();
 		await opened(page, name);
+	});
+});
+
+/* Runs in the page: is anything drawn over the trace? */
+function isInked() {
+	const c = document.querySelector("canvas.tl-over");
+	const copy = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true });
+	copy.drawImage(c, 0, 0);
+	return copy.getImageData(0, 0, c.width, c.height).data.some((v, i) => i % 4 === 3 && v > 0);
+}
+
+test("all flows are drawn in the whole trace, before anybody zooms", options, async () => {
+	/* Both ends on the screen. */
+	const { run: r } = await launchedKernel((event, launch) => Math.max(event.track, launch.track) < 12);
+	await h.visit({ run: r, tool }, {}, async (page) => {
+		await page.waitForFunction(() => Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) > 0);
+		await settle(page);
+		assert.equal(await page.evaluate(isInked), false, "nothing over the trace before");
+		await page.locator("select", { has: page.locator("option", { hasText: "All flows" }) }).selectOption({ label: "All flows" });
+		await settle(page);
+		await page.waitForFunction(isInked);
+		assert.equal(inUrl(page, "arrows"), "all");
+		assert.ok(!inUrl(page, "view"), "the whole trace");
 	});
 });
 

@@ -48,7 +48,7 @@ test("when the program is gone the page says so, and goes on when it is back", s
 test("a file that is being fetched is told, and asked for until it is there", skip, async () => {
 	const { run } = await h.runWith("framework_op_stats", (x) => x.tables[0]?.nrows > 0);
 	const p = await h.browser.newPage();
-	const text = `'s3://b/l/${run}/vm.xplane.pb' (812.4 MiB) is being fetched: ask again in a moment`;
+	const text = `'s3://b/l/${run}/vm.xplane.pb' (812.4 MiB) is being fetched: try again in a moment`;
 	let fetched = false;
 	try {
 		await p.route("**/api/tool/framework_op_stats*", (r) =>
@@ -92,4 +92,22 @@ test("the list of runs in a bucket fetches none of them", skip, async () => {
 	} finally {
 		await p.close();
 	}
+});
+
+test("the table of runs stays in its card at any width", skip, async () => {
+	for (const width of [1280, 1000, 815, 480])
+		await h.visit({}, { width, height: 800 }, async (page) => {
+			await page.locator(".runs-table tbody tr").first().waitFor();
+			const out = await page.evaluate(() => {
+				/* What is wider scrolls within the card. */
+				const frame = (e) => (e.matches(".card") || getComputedStyle(e).overflowX === "auto" ? e : frame(e.parentElement));
+				const table = document.querySelector(".runs-table"), box = frame(table);
+				return {
+					window: document.documentElement.scrollWidth - innerWidth,
+					card: box.getBoundingClientRect().right - table.closest(".card").getBoundingClientRect().right,
+					cut: box.matches(".card") ? table.getBoundingClientRect().right - box.getBoundingClientRect().right : 0,
+				};
+			});
+			assert.ok(out.window <= 0 && out.card <= 0 && out.cut <= 0, `${width}: ${JSON.stringify(out)}`);
+		});
 });

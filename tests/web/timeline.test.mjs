@@ -149,6 +149,53 @@ describe("timeline", () => {
 			);
 	});
 
+	test("what is not loaded yet is striped; what is loaded is not", async () => {
+		const p = await openPage(browser, server.base);
+		let held = [];
+		try {
+			let hold = true;
+			await p.page.route("**/slices?*", (route) => (hold ? held.push(route) : route.continue()));
+			await p.page.goto(`${server.base}?${q({ run: trace.run, tool: trace.tool, host: trace.host })}`);
+			await p.page.waitForSelector(".tl-over");
+			/* Each stripe is three pixels wide, over the whole width. */
+			await p.page.waitForFunction(() => {
+				const c = document.querySelector(".tl-canvas");
+				if (!c.width || !c.height) return false;
+				const pixels = new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer);
+				for (let y = 0; y < c.height; y++) {
+					let n = 0;
+					for (let x = 1; x < c.width; x++) n += pixels[y * c.width + x] !== pixels[y * c.width + x - 1];
+					if (n > c.width / 4 && n < c.width / 2) return true;
+				}
+				return false;
+			});
+			assert.ok(held.length > 0, "nothing was asked for");
+			hold = false;
+			for (const route of held.splice(0)) await route.continue();
+			await p.page.waitForFunction(() => Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) > 0);
+			await rest(p.page);
+			await frames(p.page);
+			/* Some row is idle somewhere: there the ground is plain. */
+			const plain = await p.page.evaluate(() => {
+				const c = document.querySelector(".tl-canvas");
+				const pixels = new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer);
+				let longest = 0;
+				for (let y = 0; y < c.height; y++)
+					for (let x = 1, n = 0; x < c.width; x++) {
+						n = pixels[y * c.width + x] === pixels[y * c.width + x - 1] ? n + 1 : 0;
+						longest = Math.max(longest, n);
+					}
+				return longest;
+			});
+			assert.ok(plain > 20, `${plain} pixels of one colour`);
+			/* Chromium warns of a canvas that a test reads again and again. */
+			assert.deepEqual(p.seen.errors.filter((e) => !e.includes("willReadFrequently")), []);
+		} finally {
+			await Promise.all(held.map((r) => r.abort().catch(() => undefined)));
+			await p.close();
+		}
+	});
+
 	test("keys zoom and pan, and the view is in the URL", async () => {
 		await open(async (page) => {
 			const whole = view(page);
@@ -223,6 +270,8 @@ describe("timeline", () => {
 		await open(async (page) => {
 			const { name } = await pick(page);
 			await rest(page);
+			/* The chosen event alone is framed. */
+			assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector(".tl-over")).outlineStyle), "none");
 			const event = new URL(page.url()).searchParams.get("event");
 			const e = await api(server.base, `api/timeline/event?${q({ run: trace.run, host: trace.host, event })}`);
 			assert.equal(e.name, name);

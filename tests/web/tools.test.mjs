@@ -60,6 +60,35 @@ async function both(params, name) {
 		});
 }
 
+/* ---- tables ---- */
+
+test("the edge of a heading is dragged: the column has that width, its cells too, and a long name then has room", { skip: !real && "needs profiles" }, async () => {
+	const { run } = await runWith("event_stats", (a) => a.tables[0].nrows > 10);
+	await visit({ run, tool: "event_stats" }, { width: 1000 }, async (page) => {
+		const widths = () =>
+			page.evaluate(() => {
+				const grid = document.querySelector(".grid-body");
+				const of = (e) => e.getBoundingClientRect().width;
+				return { head: of(grid.querySelector("[role=columnheader]")), cell: of(grid.querySelector(".grid-space .grid-cell")) };
+			});
+		const before = await widths();
+		assert.ok(Math.abs(before.head - before.cell) <= 1, JSON.stringify(before));
+		const drag = async (by) => {
+			const box = await page.locator(".grid-width").first().boundingBox();
+			const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+			await page.mouse.move(x, y);
+			await page.mouse.down();
+			await page.mouse.move(x + by, y, { steps: 4 });
+			await page.mouse.up();
+			return widths();
+		};
+		const wide = await drag(120);
+		assert.ok(Math.abs(wide.head - before.head - 120) <= 2 && Math.abs(wide.cell - wide.head) <= 1, JSON.stringify({ before, wide }));
+		const least = await drag(-2000);
+		assert.ok(least.head >= 39 && least.head <= 41 && Math.abs(least.cell - least.head) <= 1, JSON.stringify(least));
+	});
+});
+
 /* ---- op profile ---- */
 
 test("op profile: tree, colours, card, controls", { skip: !real && "made-up answers have no tree" }, async () => {

@@ -86,6 +86,8 @@ test("a column has one unit, and its small values are not called zero", () => {
 	assert.equal(f.cell(0), "0");
 	assert.equal(columnFormat("ms", 12).unit, "ms");
 	assert.equal(columnFormat("us", 0).unit, "µs");
+	assert.equal(columnFormat("ps", 0).unit, "µs", "nothing but zeros need no picoseconds");
+	assert.equal(columnFormat("ps", 0).cell(0), "0");
 	assert.equal(columnFormat("frac", 1).cell(0.25), "25.00");
 });
 

@@ -4,9 +4,9 @@ import { decoded, packed, random, type Plain } from "./helpers";
 import { beginOf, decodeSlices, durOf, sliceAt, type TrackSlices } from "../src/api/slices";
 import type { Section, Timeline } from "../src/api/types";
 import { counterAt, rowsInBox, sliceUnder, snap, trackAt } from "../src/timeline/hit_test";
-import { closedAtFirst, gapAt, layOut, movedBefore, NO_ORDER, ROW_PX, SECTION_PX, visibleItems, type LayoutState } from "../src/timeline/layout";
+import { closedAtFirst, gapAt, layOut, movedBefore, NO_ORDER, placeOf, ROW_PX, SECTION_PX, visibleItems, type LayoutState } from "../src/timeline/layout";
 import { TimelineModel } from "../src/timeline/model";
-import { coveredColumns, fitText, Labels, rasterRow } from "../src/timeline/raster";
+import { coveredColumns, fitText, Labels, rasterRow, stripedColumns } from "../src/timeline/raster";
 import { ticks, tickStep } from "../src/timeline/ruler";
 import { formatMarks, formatOrder, parseMarks, parseOrder, parsePins } from "../src/timeline/state";
 import { approach, clampView, fit, formatView, panBy, parseView, reveal, span, zoomAt } from "../src/timeline/viewport";
@@ -202,6 +202,18 @@ test("what a window does not cover is left to the whole picture", () => {
 	assert.deepEqual(coveredColumns(t, { begin_ps: 5000, end_ps: 6000 }, 200), [0, 0]);
 });
 
+test("time that no answer covers is striped, and nothing else", () => {
+	const t = decoded(NESTED).tracks[0] as TrackSlices;
+	const all = (view: { begin_ps: number; end_ps: number }, layers: TrackSlices[]) => stripedColumns(layers, view, 200, 5);
+	assert.deepEqual(all({ begin_ps: t.begin_ps, end_ps: t.end_ps }, [t]), []);
+	/* Half of the view lies before the answer: every other five columns of that half. */
+	const half = all({ begin_ps: -1000, end_ps: 1000 }, [t]);
+	assert.deepEqual(half.slice(0, 6), [0, 1, 2, 3, 4, 10]);
+	assert.equal(half.length, 50);
+	assert.ok(half.every((x) => x < 100));
+	assert.equal(all({ begin_ps: 0, end_ps: 1000 }, []).length, 100, "nothing is loaded yet");
+});
+
 test("names are cut to their room", () => {
 	const widths = new Float32Array(128).fill(10);
 	assert.equal(fitText("abcdef", 60, widths, 10), "abcdef");
@@ -283,6 +295,17 @@ test("closing, collapsing, pinning and filtering", () => {
 		[-2, 200, 202],
 	);
 	assert.deepEqual([...closedAtFirst([section(1, 500), section(2, 300), section(3, 2)])], [2, 3]);
+});
+
+test("an arrow to a track of a closed section leads to the section's band", () => {
+	const s = [section(1, 4, 5), section(2, 3)];
+	const open = layOut(s, OPEN), closed = layOut(s, { ...OPEN, closed: new Set([2]) });
+	const track = open.byTrack.get(201);
+	assert.deepEqual(placeOf(open, { track: 201, row: 0 }), { y: track?.y, h: track?.rowH });
+	const band = closed.items.find((i) => i.kind === "section" && i.pid === 2);
+	assert.equal(placeOf(closed, { track: 201, row: 0 })?.y, band?.y);
+	assert.equal(placeOf(closed, { track: 201, row: 3 })?.h, SECTION_PX);
+	assert.equal(placeOf(layOut(s, { ...OPEN, filter: "device:1" }), { track: 201, row: 0 }), undefined, "the filter leaves it out");
 });
 
 test("what is visible is what a plain search finds", () => {

@@ -4,6 +4,7 @@ import type { Result, TableData } from "../src/api/types";
 import { propNumber, propText, table, tableWith } from "../src/api/table";
 import {
 	columnViews,
+	emptyColumns,
 	filterFor,
 	filterRows,
 	plainLabel,
@@ -12,8 +13,10 @@ import {
 	Tree,
 	wordsOf,
 } from "../src/widgets/grid_model";
+import { fieldOf, isMatrix } from "../src/widgets/matrix_model";
 import { pieces } from "../src/widgets/rich_text";
 import { averageOf, stackedIds } from "../src/pages/steps";
+import { hostLabels } from "../src/pages/pod_model";
 import { hostFor, menuOrder, toolFor } from "../src/pages/choose";
 // @ts-expect-error made-up answers are plain JavaScript
 import { overviewAnswer, opStatsAnswer, tools } from "./fixtures.mjs";
@@ -74,6 +77,59 @@ test("labels do not repeat the unit, cells agree on one", () => {
 	assert.equal(v[1]?.text(0), "5.000");
 	assert.equal(v[1]?.text(2), "");
 	assert.equal(toText(T, v, filterRows(T, "copy")), "Op\tTime (us)\tKind\ncopy\t\tDevice\n");
+});
+
+test("a column is as wide as what stands in it, in the fonts of the page", () => {
+	const t: TableData = {
+		name: "t",
+		title: "T",
+		props: {},
+		nrows: 2,
+		cols: [
+			{ id: "device", label: "Device", type: "str", unit: "" },
+			{ id: "wait", label: "Waits for the host (us)", type: "f64", unit: "us" },
+		],
+		data: [
+			["/device:GPU:0", "/host:CPU"],
+			[1.5, 20],
+		],
+	};
+	const wide = 11; /* of each letter */
+	const v = columnViews(t, (text) => text.length * wide);
+	assert.ok((v[0]?.width_px ?? 0) >= "/device:GPU:0".length * wide + 20, `${v[0]?.width_px}`);
+	assert.equal(v[1]?.width_px, 220, "no number needs more");
+	assert.ok((columnViews(t, (text) => text.length * 6)[1]?.width_px ?? 0) >= "Waits for the host µs".length * 6 + 20);
+});
+
+test("hosts of one name are told apart, and one without a name is named", () => {
+	assert.deepEqual(hostLabels(["vm", "vm", "other"]), ["vm (1)", "vm (2)", "other"]);
+	assert.deepEqual(hostLabels([""]), ["host"]);
+});
+
+test("of numbers of things a negative one is none: its cell is empty, and a column of them has no content", () => {
+	const t: TableData = {
+		name: "t",
+		title: "T",
+		props: {},
+		nrows: 2,
+		cols: [
+			{ id: "device", label: "Device", type: "i64", unit: "", role: "id" },
+			{ id: "last", label: "Last", type: "i64", unit: "", role: "id" },
+			{ id: "delta", label: "Delta", type: "i64", unit: "" },
+		],
+		data: [
+			[-1, 0],
+			[-1, -1],
+			[-1, -1],
+		],
+	};
+	const v = columnViews(t);
+	assert.deepEqual(v.map((c) => [c.text(0), c.text(1)]), [
+		["", "0"],
+		["", ""],
+		["−1", "−1"],
+	]);
+	assert.deepEqual([...emptyColumns(t)], ["last"]);
 });
 
 test("a hundred thousand rows are filtered and sorted", () => {
@@ -152,6 +208,8 @@ test("tool and host are those asked for, or sensible ones", () => {
 	assert.equal(toolFor(tools, "nonsense"), undefined);
 	assert.equal(hostFor(tools[0], "host0"), "host0");
 	assert.equal(hostFor(tools[0], "gone"), "ALL_HOSTS");
+	assert.equal(hostFor({ ...tools[0], preset_host: "host0" }, ""), "host0");
+	assert.equal(hostFor({ ...tools[0], preset_host: "host0" }, "ALL_HOSTS"), "ALL_HOSTS");
 	assert.equal(hostFor(tools[3], ""), "host0");
 });
 
@@ -183,4 +241,36 @@ test("a tree opens by row, sorts among siblings, and a filter opens what it find
 	assert.deepEqual([...t.visible("leaf", undefined, new Set()).depth], [0, 1, 2]);
 	assert.ok(names([0, 1, 4, 5, 6]).length <= 8, "rows that contain themselves do not hang the page");
 	assert.ok(names([5, 6]).includes("loop1") || names([5, 6]).includes("loop2"));
+});
+
+test("a step whose number repeats has a column for each round", () => {
+	const t: TableData = {
+		name: "matrix",
+		title: "Steps by Host",
+		props: {},
+		nrows: 4,
+		cols: [
+			{ id: "step_num", label: "Step", type: "i64", unit: "" },
+			{ id: "host", label: "Host", type: "str", unit: "" },
+			{ id: "step_us", label: "Step (us)", type: "f64", unit: "us" },
+			{ id: "round", label: "Round", type: "i64", unit: "" },
+		],
+		data: [
+			[7, 8, 7, 7],
+			["a", "a", "a", "b"],
+			[1, 2, 3, 4],
+			[0, 0, 1, 1],
+		],
+	};
+	assert.ok(isMatrix(t));
+	const f = fieldOf(t);
+	assert.deepEqual(f.steps, [
+		{ num: 7, round: 0 },
+		{ num: 8, round: 0 },
+		{ num: 7, round: 1 },
+	]);
+	assert.deepEqual([...f.value], [1, 2, 3, NaN, NaN, 4]);
+	const plain: TableData = { ...t, cols: t.cols.slice(0, 3), data: t.data.slice(0, 3) };
+	assert.ok(isMatrix(plain));
+	assert.deepEqual(fieldOf(plain).steps.map((s) => s.num), [7, 8]);
 });

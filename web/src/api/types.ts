@@ -67,6 +67,8 @@ export interface Tool {
 	title: string;
 	summary: string;
 	kind: "tables" | "timeline" | "tree" | "graph";
+	/* The one to show where none is chosen. */
+	preset_host: string;
 	hosts: string[];
 	params?: { name: string; values: string[]; takes?: string; preset?: string; doc?: string }[];
 	available: boolean;
@@ -93,7 +95,7 @@ export interface Column {
 	type: "f64" | "i64" | "str" | "bool";
 	unit: Unit;
 	doc?: string;
-	role?: string; /* "tooltip", "interval": not for reading on its own */
+	role?: string; /* "tooltip", "interval": not for reading on its own; "id": a negative number is none */
 }
 
 export interface TableData {

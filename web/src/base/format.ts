@@ -204,6 +204,8 @@ export function columnFormat(unit: Unit, greatest: number): ColumnFormat {
 	const ps = PS_OF[unit];
 	if (ps !== undefined) {
 		const max = Math.abs(greatest) * ps;
+		/* Of nothing but zeros the clock's own unit says nothing. */
+		if (max === 0 && ps < 1e6) return { unit: "µs", cell: (v) => fixed((v * ps) / 1e6, 0) };
 		const [scale, name] = TIMES.find(([s]) => s <= 1e12 && max >= s) ?? [ps, unit === "us" ? "µs" : unit];
 		return { unit: name, cell: (v) => fixed((v * ps) / scale, max / scale) };
 	}

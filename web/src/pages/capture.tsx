@@ -126,7 +126,7 @@ function Addresses({ named, setNamed }: { named: boolean; setNamed: (named: bool
 					placeholder={named ? "my-tpu" : "localhost:6009,localhost:6010"}
 				/>
 			</label>
-			<div class="capture-row" role="radiogroup" aria-label="What is named">
+			<div class="capture-row" role="radiogroup" aria-label="Kind of address">
 				<label class="check">
 					<input type="radio" name="kind" checked={!named} onChange={() => setNamed(false)} /> host:port
 				</label>

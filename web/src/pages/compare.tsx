@@ -208,8 +208,8 @@ function Differences({ result }: { result: DiffResult }) {
 		<section class="card" aria-label="Where the difference is">
 			<h2>Where the difference is</h2>
 			<p class="muted">
-				Time from the begin of a step to the next, from base to new. Each bar begins where the one above ended; pale ones are
-				no more than noise.
+				Time from the begin of a step to the next, from base to new. Each bar begins where the bar above ended; pale bars
+				are within the noise.
 			</p>
 			<div class="compare-scroll" tabIndex={0} role="group" aria-label="Waterfall">
 				<svg
@@ -275,9 +275,9 @@ function Steps({ result }: { result: DiffResult }) {
 		<section class="card" aria-label="Steps">
 			<h2>Steps</h2>
 			<p class="muted">
-				Each dot is a step, hollow ones are outliers, the line is the mean of the others. Above lie both distributions: base
-				filled, new as a line. The band around base is what recordings differ by without any change; the bracket at new is
-				where its mean may lie.
+				Each dot is a step; hollow dots are outliers; the line is the mean of the other steps. Both distributions are drawn
+				above: base filled, new as a line. The band around base is the difference between recordings of an unchanged program;
+				the bracket at new is the interval of its mean.
 			</p>
 			<div class="compare-scroll" tabIndex={0} role="group" aria-label="Steps of both sides">
 				<svg
@@ -458,7 +458,7 @@ function Environment({ result }: { result: DiffResult }) {
 		<section class="card" aria-label="Environment">
 			<h2>Environment</h2>
 			{rows.length === 0 ? (
-				<p class="muted">Nothing differs that was recorded: devices, options, the program’s parameters.</p>
+				<p class="muted">No recorded setting differs: devices, options and the program’s parameters are the same.</p>
 			) : (
 				<table class="compare-facts">
 					<thead>

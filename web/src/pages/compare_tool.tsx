@@ -64,9 +64,9 @@ export function CompareTool({ base, next, tool }: { base: readonly string[]; nex
 			))}
 			{tables.length > 0 && (
 				<p class="muted">
-					Totals of a recording are divided by its steps, and those of operations by its devices as well. A verdict stands where
-					there are repeated samples: steps for the time of operations, or several runs a side. Where it is empty nothing is
-					known about noise.
+					Totals of a recording are divided by its steps; totals of operations are also divided by its devices. Rows have a
+					verdict if there are repeated samples: steps for the time of operations, or several runs a side. The noise of rows
+					without a verdict is not known.
 				</p>
 			)}
 		</>

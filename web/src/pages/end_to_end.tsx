@@ -67,7 +67,7 @@ function Breakdown({ result, session }: { result: Result; session: Session }) {
 				<h2>Runtime breakdown</h2>
 				<PartBars parts={parts} rows={rows} title="Runtime breakdown" />
 				<p class="muted">
-					Training is the whole session and holds what stands before it; point at a part for its duration.
+					Training is the whole session and includes the phases before it. Point at a part to see its duration.
 				</p>
 			</section>
 			{phases && phases.nrows > 0 && each.map((file) => <Sessions key={file} t={phases} file={file} several={each.length > 1} />)}

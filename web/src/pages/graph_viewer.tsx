@@ -102,7 +102,7 @@ function Controls({ result, module, root, session, width }: ControlsProps) {
 					))}
 				</select>
 			</label>
-			<label class="check" title="Draw what is inside of fusions">
+			<label class="check" title="Draw the instructions inside of fusions">
 				<input
 					type="checkbox"
 					checked={!merged}

@@ -207,7 +207,7 @@ function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: re
 		us: propNumber(ops, b.id) ?? 0,
 		frac: shares?.top.find((x) => x.name === b.id)?.frac ?? 0,
 	}));
-	if (!ops || (ops.nrows === 0 && shares?.total === 0))
+	if (!ops || (ops.nrows === 0 && parts.every((x) => x.us === 0)))
 		return (
 			<section class="card" aria-label="Host side">
 				<h2>Host side</h2>
@@ -251,7 +251,7 @@ function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: re
 			</div>
 			{session.toolNames.includes("tf_data_bottleneck_analysis") && (
 				<p>
-					Which stage of the pipeline the program waits for:{" "}
+					The stage of the pipeline for which the program waits:{" "}
 					<a href={toolHref("tf_data_bottleneck_analysis")}>tf.data graph with its critical path</a>.
 				</p>
 			)}
@@ -267,19 +267,23 @@ function HostSide({ ops, tips, session }: { ops: TableData | undefined; tips: re
 					</ul>
 				</>
 			)}
-			<h3>
-				Input operations <span class="aim">{count(ops.nrows)}</span>
-			</h3>
-			<Grid
-				table={ops}
-				maxRows={14}
-				csv={csvAddress(session, ops.name)}
-				link={(col, row) =>
-					col === "opName" && session.toolNames.includes("trace_viewer@")
-						? momentHref(String(column(ops, col)?.[row] ?? ""))
-						: undefined
-				}
-			/>
+			{ops.nrows > 0 && (
+				<>
+					<h3>
+						Input operations <span class="aim">{count(ops.nrows)}</span>
+					</h3>
+					<Grid
+						table={ops}
+						maxRows={14}
+						csv={csvAddress(session, ops.name)}
+						link={(col, row) =>
+							col === "opName" && session.toolNames.includes("trace_viewer@")
+								? momentHref(String(column(ops, col)?.[row] ?? ""))
+								: undefined
+						}
+					/>
+				</>
+			)}
 		</section>
 	);
 }

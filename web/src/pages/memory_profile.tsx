@@ -41,7 +41,10 @@ function MemoryProfile({ result, session }: { result: Result; session: Session }
 	const allocators = table(result, "allocators");
 	const ids = strings(allocators, "memory_id") ?? [];
 	const asked = useQuery("memory");
-	const id = ids.includes(asked) ? asked : (ids[0] ?? "");
+	/* The one of which the conclusion speaks. */
+	const peaks = numbers(allocators, "peak_bytes") ?? [];
+	const highest = ids[peaks.indexOf(Math.max(...peaks.filter(Number.isFinite)))] ?? ids[0] ?? "";
+	const id = ids.includes(asked) ? asked : highest;
 	const timeline = useMemo(() => rowsOf(table(result, "timeline"), id), [result, id]);
 	const breakdown = useMemo(() => rowsOf(table(result, "breakdown"), id, BREAKDOWN), [result, id]);
 	if (!allocators || !ids.length)
@@ -63,7 +66,7 @@ function MemoryProfile({ result, session }: { result: Result; session: Session }
 			<Notes notes={result.notes} />
 			<Verdict of={result.conclusion} tools={session.toolNames}>
 				<Figure id="peak_bytes" value={bytes(num("peak_bytes"))}>
-					at the peak of {id}
+					at the peak of {/^\d+$/.test(id) ? `memory ${id}` : id}
 					{num("peak_time_ps") > 0 && session.toolNames.includes("trace_viewer@") && (
 						<>
 							{" "}
@@ -254,7 +257,7 @@ function TimelineCard({ t, peak_ps }: { t: TableData; peak_ps: number }) {
 								<dd>{cell("activity").toLowerCase()}</dd>
 							</div>
 							<div>
-								<dt>Asked for</dt>
+								<dt>Requested</dt>
 								<dd>{size("requested_bytes")}</dd>
 							</div>
 							<div>

@@ -10,7 +10,7 @@ import { adjust, toolHref, useQuery } from "../base/url";
 import { Verdict } from "../widgets/conclusion";
 import { Grid } from "../widgets/grid";
 import { filterFor, wordsOf } from "../widgets/grid_model";
-import { Failure, Notes } from "../widgets/notes";
+import { Failure, Notes, Waiting } from "../widgets/notes";
 import { Shares } from "../widgets/shares";
 import { AnswerPage } from "./answer";
 import { csvAddress, type Session } from "./session";
@@ -233,9 +233,10 @@ function GroupShares(props: DividedProps & { group: Group; by: readonly string[]
 	const words = wordsOf(filter);
 	const chosen = (id: string) => words.find((w) => w.startsWith(`${id}:`))?.slice(id.length + 1) ?? "";
 	if (error) return <Failure text={error} />;
+	if (!value) return <Waiting what="Dividing the time…" />;
 	return (
 		<>
-			{value?.divisions.map((d) => (
+			{value.divisions.map((d) => (
 				<Shares
 					key={d.by}
 					division={d}

@@ -2,7 +2,7 @@
  * overview.tsx - the first page of a profile: its answer in one sentence, then what it rests on.
  */
 import { column, numbers, prop, propNumber, propText, strings, table } from "../api/table";
-import type { Prop, Result, TableData } from "../api/types";
+import { ALL_HOSTS, type Prop, type Result, type TableData } from "../api/types";
 import { classes } from "../base/dom";
 import { count, percent, quantity, time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
@@ -220,7 +220,7 @@ const TIME_DOCS: Readonly<Record<string, string>> = {
 	time_communication_percent: "A collective operation ran, and nothing computed.",
 	time_copies_percent: "Data was copied between host and device or between memories, and nothing of the above.",
 	time_callback_percent: "The compiled program was in Python.",
-	time_input_percent: "Data was waited for.",
+	time_input_percent: "The program waited for data.",
 	time_compilation_percent: "The program was traced or compiled.",
 	time_gc_percent: "Python collected garbage.",
 	time_locks_percent: "The thread that starts the programs waited for another thread.",
@@ -459,7 +459,7 @@ function TopOps({ t, session }: { t: TableData | undefined; session: Session }) 
 								<span data-op={i}>{percent((self[i] ?? 0) * scale)}</span>
 							</td>
 							<td class="num">{percent((sum[i] ?? 0) * scale)}</td>
-							<td class="num">{quantity(rate[i] ?? 0, rateUnit)}</td>
+							<td class="num">{Number.isFinite(rate[i]) ? quantity(rate[i] ?? 0, rateUnit) : "–"}</td>
 							{eligible && <td>{used?.[i] ? "used" : eligible[i] ? "eligible, not used" : "–"}</td>}
 						</tr>
 					))}
@@ -519,10 +519,13 @@ function rank(kind: string, beside: readonly string[]): number {
 
 function Environment({ table: t, session }: { table: TableData | undefined; session: Session }) {
 	const { run } = session;
+	const hosts = propNumber(t, "host_count");
 	const facts: [string, string, string][] = [
 		["device_type", "Device type", propText(t, "device_type")],
-		["device_core_count", "Device cores", propText(t, "device_core_count")],
-		["host_count", "Hosts", propText(t, "host_count") || count(run.hosts.length)],
+		/* CPUs have none. */
+		["device_core_count", "Device cores", propNumber(t, "device_core_count") ? propText(t, "device_core_count") : ""],
+		/* Processes of one machine have one name. */
+		["host_count", session.host === ALL_HOSTS && (hosts ?? run.hosts.length) < run.hosts.length ? "Machines" : "Hosts", propText(t, "host_count") || count(run.hosts.length)],
 		["task_count", "Tasks", propText(t, "task_count")],
 		["is_training", "Training", { true: "yes", false: "no" }[propText(t, "is_training")] ?? propText(t, "is_training")],
 		["batch_size", "Batch size", propText(t, "batch_size")],

@@ -67,6 +67,17 @@ export function coresOf(t: TableData, step: number): Core[] {
 	);
 }
 
+/* Hosts by name, with a number where several have the same; a host without a name is "host". */
+export function hostLabels(names: readonly string[]): string[] {
+	const all = new Map<string, number>(), seen = new Map<string, number>();
+	const add = (m: Map<string, number>, name: string) => m.set(name, (m.get(name) ?? 0) + 1).get(name) ?? 0;
+	for (const name of names) add(all, name);
+	return names.map((name) => {
+		const nth = add(seen, name);
+		return (name || "host") + ((all.get(name) ?? 0) > 1 ? ` (${nth})` : "");
+	});
+}
+
 /* None where steps are those of whole hosts. */
 export function placesOf(r: Result): Place[] {
 	const t = table(r, "topology");

@@ -15,7 +15,7 @@ import { filterFor } from "../widgets/grid_model";
 import { Icon } from "../widgets/icon";
 import { Notes } from "../widgets/notes";
 import { allNotes, AnswerPage } from "./answer";
-import { channelAt, coresOf, partsOf, placesOf, rowsOfStep, type Core, type Part, type Place } from "./pod_model";
+import { channelAt, coresOf, hostLabels, partsOf, placesOf, rowsOfStep, type Core, type Part, type Place } from "./pod_model";
 import { Scale, Topology } from "./pod_topology";
 import type { Session } from "./session";
 
@@ -96,7 +96,10 @@ function Step({ result, steps, cores: all, at, session }: StepProps) {
 			})),
 		[parts, cores, dark],
 	);
-	const labels = useMemo(() => cores.map((c) => coreLabel(c, places)), [cores, places]);
+	const labels = useMemo(() => {
+		const hosts = hostLabels(cores.map((c) => c.host));
+		return cores.map((c, i) => coreLabel(c, hosts[i] ?? "", places));
+	}, [cores, places]);
 	const shown = pointed ?? kept;
 	return (
 		<>
@@ -108,7 +111,7 @@ function Step({ result, steps, cores: all, at, session }: StepProps) {
 			{steps.nrows > 1 && <StepSlider steps={steps} at={at} />}
 			<div class="columns">
 				<div class="column-side">
-					<CoreCard core={cores.find((c) => c.id === shown)} parts={parts} place={places.find((p) => p.core === shown)} map={places.length > 0} />
+					<CoreCard core={cores.find((c) => c.id === shown)} label={labels[cores.findIndex((c) => c.id === shown)] ?? ""} parts={parts} place={places.find((p) => p.core === shown)} map={places.length > 0} />
 					{rows.length > 0 && <ChannelCard t={channels} row={pointedRow ?? firstOf(rows, channels, channel)} session={session} />}
 				</div>
 				<div class="column-main">
@@ -186,9 +189,9 @@ function firstOf(rows: readonly number[], t: TableData | undefined, channel: str
 }
 
 /* As the documents call them: chip and core on it; where nothing is known of places the host stands for its devices. */
-function coreLabel(c: Core, places: readonly Place[]): string {
+function coreLabel(c: Core, host: string, places: readonly Place[]): string {
 	const p = places.find((x) => x.core === c.id);
-	return p ? (p.chip < 0 ? String(c.id) : `${p.chip}:${p.core_on_chip}`) : c.host;
+	return p ? (p.chip < 0 ? String(c.id) : `${p.chip}:${p.core_on_chip}`) : host;
 }
 
 function coreName(id: number, places: readonly Place[]): string {
@@ -229,12 +232,13 @@ function StepSlider({ steps, at }: { steps: TableData; at: number }) {
 
 interface CoreCardProps {
 	core: Core | undefined;
+	label: string;
 	parts: readonly Part[];
 	place: Place | undefined;
 	map: boolean; /* there is a map of cores */
 }
 
-function CoreCard({ core, parts, place, map }: CoreCardProps) {
+function CoreCard({ core, label, parts, place, map }: CoreCardProps) {
 	const dark = useTheme().dark;
 	if (!core)
 		return (
@@ -249,7 +253,7 @@ function CoreCard({ core, parts, place, map }: CoreCardProps) {
 		);
 	return (
 		<section class="card" aria-label="Details of the core" aria-live="polite">
-			<h2 class="wrap">{map ? `Core ${core.id}` : core.host}</h2>
+			<h2 class="wrap">{map ? `Core ${core.id}` : label}</h2>
 			<dl class="env">
 				{map && (
 					<div>

@@ -176,7 +176,7 @@ function Roofline({ result, session }: { result: Result; session: Session }) {
 			<div class="columns columns-tall">
 				<div class="column-side">
 					<Limits t={t} />
-					<OpCard t={t} row={pointed ?? kept} session={session} />
+					<OpCard t={t} row={pointed ?? kept} drawn={shown.length > 0} session={session} />
 				</div>
 				<section class="card column-main" aria-label="Roofline">
 					<h2>
@@ -185,7 +185,7 @@ function Roofline({ result, session }: { result: Result; session: Session }) {
 							{count(shown.length)} of {count(at.length)} rows do floating point work and move bytes
 						</span>
 					</h2>
-					<Plot t={t} points={shown} row={pointed ?? kept} onPoint={setPointed} onKeep={keep} />
+					{shown.length > 0 && <Plot t={t} points={shown} row={pointed ?? kept} onPoint={setPointed} onKeep={keep} />}
 				</section>
 			</div>
 			<section class="card" aria-label="Operations">
@@ -228,6 +228,7 @@ function labelOf(t: TableData, id: string): string {
 
 function Limits({ t }: { t: TableData }) {
 	const list = LIMITS.filter((id) => propText(t, id) && t.props[id]?.value !== 0);
+	if (!list.length) return null;
 	return (
 		<section class="card" aria-label="Limits of the device">
 			<h2>Limits of the device</h2>
@@ -254,15 +255,15 @@ const FIELDS: readonly [string, string][] = [
 	["operational_intensity", "Intensity"],
 	["hbm_bw", "HBM"],
 	["bound_by", "Bound by"],
-	["roofline_efficiency", "Of the roof"],
+	["roofline_efficiency", "Share of the roof"],
 ];
 
-function OpCard({ t, row, session }: { t: TableData; row: number | null; session: Session }) {
+function OpCard({ t, row, drawn, session }: { t: TableData; row: number | null; drawn: boolean; session: Session }) {
 	if (row === null)
 		return (
 			<section class="card card-fills" aria-label="Operation" aria-live="polite">
 				<h2>Operation</h2>
-				<p class="muted">Point at a circle or a row of the table to see what it is; click to keep it.</p>
+				<p class="muted">Point at {drawn ? "a circle or a row of the table" : "a row of the table"} to see what it is; click to keep it.</p>
 			</section>
 		);
 	const name = String(column(t, "operation")?.[row] ?? "");

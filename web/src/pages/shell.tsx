@@ -55,7 +55,8 @@ function SavedNote() {
 			{left.length > 0 && (
 				<span title={left.join("\n")}>
 					{" "}
-					It leaves out {left.length} {left.length === 1 ? "answer" : "answers"} that did not fit.
+					Left out for lack of room: {left.slice(0, 3).join(", ")}
+					{left.length > 3 && ` and ${left.length - 3} more`}.
 				</span>
 			)}
 		</p>

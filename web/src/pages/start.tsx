@@ -61,23 +61,25 @@ function RunList({ runs, remote }: { runs: readonly Run[]; remote: boolean }) {
 					</span>
 				</div>
 			)}
-			<table class="plain-table runs-table">
-				<thead>
-					<tr>
-						<th>Run</th>
-						<th>Recorded</th>
-						<th>Device</th>
-						<th>Hosts</th>
-						<th class="num">Step time</th>
-						<th class="num">Size</th>
-					</tr>
-				</thead>
-				<tbody>
-					{shown.map((r) => (
-						<RunRow key={r.run} run={r} now_s={now_s} remote={remote} />
-					))}
-				</tbody>
-			</table>
+			<div class="scroll">
+				<table class="plain-table runs-table">
+					<thead>
+						<tr>
+							<th>Run</th>
+							<th>Recorded</th>
+							<th>Device</th>
+							<th>Hosts</th>
+							<th class="num">Step time</th>
+							<th class="num">Size</th>
+						</tr>
+					</thead>
+					<tbody>
+						{shown.map((r) => (
+							<RunRow key={r.run} run={r} now_s={now_s} remote={remote} />
+						))}
+					</tbody>
+				</table>
+			</div>
 			{!shown.length && <p class="empty">No run matches “{filter}”.</p>}
 		</section>
 	);
@@ -96,7 +98,7 @@ function RunRow({ run, now_s, remote }: { run: Run; now_s: number; remote: boole
 				</a>
 			</td>
 			<td>
-				<span data-recorded={recorded_s} title={facts?.recorded_s ? "By the profile's own clock" : "When its file was written: the profile does not tell its time"}>
+				<span data-recorded={recorded_s} title={facts?.recorded_s ? "By the profile's own clock" : "When its file was written: the profile does not record its time"}>
 					{date_s(recorded_s)}
 				</span>{" "}
 				<span class="muted">{ago(recorded_s, now_s)}</span>

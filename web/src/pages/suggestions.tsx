@@ -26,7 +26,7 @@ function Suggestions({ result, session }: { result: Result; session: Session }) 
 				<Verdict of={result.conclusion} tools={session.toolNames} />
 				<Notes notes={result.notes.filter((n) => n.severity !== "info")} />
 				<section class="card" aria-label="Where to look">
-					<h2>Where to look nevertheless</h2>
+					<h2>Where to look instead</h2>
 					<ul class="tips">
 						{session.tools
 							.filter((x) => x.available && NEXT.includes(x.name))

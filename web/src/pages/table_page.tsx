@@ -9,7 +9,8 @@ import { adjust, query, toolHref, useQuery } from "../base/url";
 import { useStore } from "../base/store";
 import { Flame } from "../chart/flame";
 import { Verdict } from "../widgets/conclusion";
-import { isMatrix, Matrix } from "../widgets/matrix";
+import { Matrix } from "../widgets/matrix";
+import { isMatrix } from "../widgets/matrix_model";
 import { Grid } from "../widgets/grid";
 import { Icon } from "../widgets/icon";
 import { Failure, Notes, Waiting } from "../widgets/notes";
@@ -23,7 +24,7 @@ import { csvAddress, type Session } from "./session";
 export function TablePage({ session }: { session: Session }) {
 	const params = useStore(query, (q) => JSON.stringify(chosen(session.tool, q)));
 	const { value, error, loading } = useResult(session, JSON.parse(params) as Record<string, string>);
-	const long = value?.tables.filter((t) => t.cols.length > 0).length === 1 && value.tables.some((t) => t.nrows > 12);
+	const long = value?.tables.filter((t) => t.nrows > 0).length === 1 && value.tables.some((t) => t.nrows > 12);
 	return (
 		<div class={classes("page", long && "page-fill")}>
 			<PageHead session={session} />
@@ -177,33 +178,35 @@ function ResultView({ result, session }: { result: Result; session: Session }) {
 	const filter = useQuery("filter");
 	/* Programs stand in the choice above. */
 	const choice = session.tool.params?.some((p) => p.name === "module_name");
-	const tables = result.tables.filter(
-		(t) => (t.nrows > 0 || t.cols.length > 0 || Object.keys(t.props ?? {}).length > 0) && !(choice && t.name === "modules"),
-	);
+	const facts = (t: TableData) => Object.keys(t.props ?? {}).length > 0;
+	const all = result.tables.filter((t) => (t.nrows > 0 || t.cols.length > 0 || facts(t)) && !(choice && t.name === "modules"));
+	const tables = all.filter((t) => t.nrows > 0 || facts(t));
+	const empty = all.filter((t) => !tables.includes(t));
 	return (
 		<>
 			<Notes notes={result.notes} />
 			<Verdict of={result.conclusion} tools={session.toolNames} />
-			{!tables.length && <p class="empty">This profile has nothing for {session.tool.title} to show.</p>}
-			{tables.map((t, i) => (
+			{!all.length && <p class="empty">This profile has nothing for {session.tool.title} to show.</p>}
+			{tables.map((t) => (
 				<section class="card" key={t.name} aria-label={t.title || t.name}>
-					{(tables.length > 1 || Object.keys(t.props ?? {}).length > 0) && <h2>{t.title || t.name}</h2>}
+					{(all.length > 1 || facts(t)) && <h2>{t.title || t.name}</h2>}
 					<Props table={t} tools={session.toolNames} />
 					<Flame table={t} />
 					{isMatrix(t) && <Matrix table={t} tools={session.tools} />}
-					{t.cols.length > 0 && (
+					{t.nrows > 0 && (
 						<Grid
 							table={t}
-							filter={i === 0 ? filter : ""}
-							orderKey={i === 0 ? "order" : `order_${t.name}`}
-							csv={csvAddress(session, i > 0 ? t.name : "")}
+							filter={t === all[0] ? filter : ""}
+							orderKey={t === all[0] ? "order" : `order_${t.name}`}
+							csv={csvAddress(session, t === all[0] ? "" : t.name)}
 							maxRows={tables.length > 1 ? 16 : 24}
 							link={linksOf(t, session)}
-							{...(i === 0 ? { onFilter: (f: string) => adjust({ filter: f }) } : {})}
+							{...(t === all[0] ? { onFilter: (f: string) => adjust({ filter: f }) } : {})}
 						/>
 					)}
 				</section>
 			))}
+			{empty.length > 0 && <p class="empty">No rows: {empty.map((t) => t.title || t.name).join(", ")}</p>}
 		</>
 	);
 }

@@ -241,7 +241,7 @@ function Compatibility({ result }: { result: Result }) {
 					</div>
 				))}
 				<div>
-					<dt>Of the judged</dt>
+					<dt>Share of the judged</dt>
 					<dd data-fact="Of the judged">{Number.isFinite(judged) ? `${quantity(judged, "frac")} compatible` : "–"}</dd>
 				</div>
 			</dl>

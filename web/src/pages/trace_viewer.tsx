@@ -461,7 +461,7 @@ function TraceBar({
 				<button
 					class="button"
 					aria-pressed={session.clocks === "aligned"}
-					title="Show the hosts' times on one clock, found from the collectives that they leave together"
+					title="Show the hosts' times on one clock, computed from the collectives that they leave together"
 					onClick={() => chooseClocks(!session.clocks)}
 				>
 					Align clocks

@@ -238,7 +238,7 @@ function Tooltip({ store, width, height, exact }: TooltipProps) {
 /* The frame loop. It runs only while something changes: a resting timeline costs nothing. */
 class Engine {
 	readonly painter: Painter;
-	layout: Layout = { items: [], height: 0, byTrack: new Map() };
+	layout: Layout = { items: [], height: 0, byTrack: new Map(), closedIn: new Map() };
 	flowEnds: readonly FlowEnd[] = [];
 	private raf = 0;
 	private dirty = 3; /* 1 tracks and head, 2 overlay */

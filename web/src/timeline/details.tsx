@@ -52,8 +52,8 @@ export function Details(props: DetailsProps) {
 					</button>
 				)}
 				<span class="muted">
-					Click an event for its details, drag a frame over many for their sums, click beside the work of a device for what it waits
-					for (<kbd>g</kbd> next gap). <kbd>w</kbd> <kbd>s</kbd> zoom,{" "}
+					Click an event to see its details, drag a frame over events to see their sums, click a gap of a device to see what it
+					waits for (<kbd>g</kbd> next gap). <kbd>w</kbd> <kbd>s</kbd> zoom,{" "}
 					<kbd>a</kbd> <kbd>d</kbd> move, <kbd>?</kbd> all keys.
 				</span>
 			</div>

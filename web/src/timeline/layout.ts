@@ -40,6 +40,7 @@ export interface Layout {
 	items: Item[];
 	height: number;
 	byTrack: Map<number, TrackItem>;
+	closedIn: Map<number, SectionItem>; /* by track: the band of the closed section that it is in */
 }
 
 export interface LayoutState {
@@ -83,6 +84,7 @@ export function layOut(all: readonly Section[], st: LayoutState): Layout {
 	const sections = ordered(all, (x) => x.pid, st.order.sections);
 	const items: Item[] = [];
 	const byTrack = new Map<number, TrackItem>();
+	const closedIn = new Map<number, SectionItem>();
 	let y = 0;
 	const addTrack = (info: TrackInfo, pid: number, pinned: boolean) => {
 		const item = trackItem(info, pid, y, st, pinned);
@@ -91,8 +93,10 @@ export function layOut(all: readonly Section[], st: LayoutState): Layout {
 		y += item.h + TRACK_GAP_PX;
 	};
 	const addSection = (pid: number, name: string, open: boolean, tracks: number) => {
-		items.push({ kind: "section", y, h: SECTION_PX, pid, name, open, tracks });
+		const item: SectionItem = { kind: "section", y, h: SECTION_PX, pid, name, open, tracks };
+		items.push(item);
 		y += SECTION_PX + TRACK_GAP_PX;
+		return item;
 	};
 	const words = st.filter.toLowerCase().split(/\s+/).filter(Boolean);
 	const shown = (text: string) => words.every((w) => text.toLowerCase().includes(w));
@@ -110,10 +114,18 @@ export function layOut(all: readonly Section[], st: LayoutState): Layout {
 		if (words.length && !tracks.length) continue;
 		/* A filter opens what it finds. */
 		const open = words.length > 0 || !st.closed.has(s.pid);
-		addSection(s.pid, s.name, open, tracks.length);
-		if (open) for (const t of tracks) addTrack(t, s.pid, false);
+		const band = addSection(s.pid, s.name, open, tracks.length);
+		for (const t of tracks)
+			if (open) addTrack(t, s.pid, false);
+			else closedIn.set(t.track, band);
 	}
-	return { items, height: y, byTrack };
+	return { items, height: y, byTrack, closedIn };
+}
+
+/* Where an event of a track stands: in its row, or in the band of its section while that is closed. None: the filter leaves its track out. */
+export function placeOf(l: Layout, at: { track: number; row: number }): { y: number; h: number } | undefined {
+	const it = l.byTrack.get(at.track);
+	return it ? { y: it.y + at.row * it.rowH, h: it.rowH } : l.closedIn.get(at.track);
 }
 
 /* First item whose bottom is below `y`: the start of what is visible when scrolled to y. */

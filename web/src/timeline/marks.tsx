@@ -41,7 +41,7 @@ export function MarksPane({ store, model, session }: { store: TraceStore; model:
 		<div class="sums">
 			<div class="sums-head">
 				<h2>Notes</h2>
-				<span class="muted">They stand in the address of this page. {error}</span>
+				<span class="muted">The address of this page holds the notes. {error}</span>
 				<button class="button button-small" onClick={() => save({ run: session.run.run, host: session.host, marks: [...marks] })}>
 					Save as a file
 				</button>

@@ -10,9 +10,9 @@ import { css, mix, nameColor, paintColor, pixel } from "../base/color";
 import { clock_ps, counterText, time_ps } from "../base/format";
 import { beginOf, sliceAt, type Flow, type FlowPoint, type TrackSlices } from "../api/slices";
 import type { FlowEnd, Section, TrackInfo } from "../api/types";
-import { coveredColumns, fitText, Labels, rasterRow, type Pixels } from "./raster";
+import { coveredColumns, fitText, Labels, rasterRow, stripedColumns, type Pixels } from "./raster";
 import { BAND_PX, type BandPictures } from "./bands";
-import { visibleItems, type Item, type Layout, type SectionItem, type TrackItem } from "./layout";
+import { placeOf, visibleItems, type Item, type Layout, type SectionItem, type TrackItem } from "./layout";
 import type { TimelineModel } from "./model";
 import { ticks, tickStep } from "./ruler";
 import { matcher, type TraceState } from "./state";
@@ -308,18 +308,9 @@ export class Painter {
 
 	/* Columns of which nothing is here yet: stripes, for blank means idle. */
 	private stripe(layers: readonly TrackSlices[], view: View, at: number, count: number, W: number): void {
-		let [from, to] = [W, 0];
-		for (const t of layers) {
-			const [a, b] = coveredColumns(t, view, W);
-			if (b > a) [from, to] = [Math.min(from, a), Math.max(to, b)];
-		}
-		if (from <= 0 && to >= W) return;
 		const color = this.pal?.gridPixel ?? 0;
-		const wide = Math.max(2, Math.round(3 * this.dpr));
-		for (let x = 0; x < W; x++) {
-			if ((x >= from && x < to) || Math.floor(x / wide) % 2) continue;
+		for (const x of stripedColumns(layers, view, W, Math.max(2, Math.round(3 * this.dpr))))
 			for (let k = 0; k < count; k++) this.px.data[(at + k) * W + x] = color;
-		}
 	}
 
 	private drawLabels(labels: Labels, pal: Palette): void {
@@ -591,17 +582,18 @@ export class Painter {
 		}
 	}
 
+	/* In a closed section an event is somewhere in its band. */
 	private rect(f: Frame, at: FlowPoint): { x: number; w: number; y: number; h: number } | undefined {
-		const it = f.layout.byTrack.get(at.track);
-		if (!it) return undefined;
+		const place = placeOf(f.layout, at);
+		if (!place) return undefined;
 		const { view } = f.state;
 		const perPs = this.over.canvas.width / (view.end_ps - view.begin_ps);
 		const x = (at.begin_ps - view.begin_ps) * perPs;
 		return {
 			x,
 			w: Math.max(1, at.dur_ps * perPs),
-			y: (it.y + at.row * it.rowH - f.top) * this.dpr,
-			h: Math.max(2, it.rowH * this.dpr - 1),
+			y: (place.y - f.top) * this.dpr,
+			h: Math.max(2, place.h * this.dpr - 1),
 		};
 	}
 

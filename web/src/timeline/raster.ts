@@ -110,6 +110,21 @@ export function coveredColumns(t: TrackSlices, view: View, width: number): [numb
 	return [Math.min(from, width), Math.max(0, to)];
 }
 
+const NONE: readonly number[] = [];
+
+/* The columns of stripes, `wide` each, over what no answer covers: nothing is known there yet, where blank would mean idle. */
+export function stripedColumns(layers: readonly TrackSlices[], view: View, width: number, wide: number): readonly number[] {
+	let [from, to] = [width, 0];
+	for (const t of layers) {
+		const [a, b] = coveredColumns(t, view, width);
+		if (b > a) [from, to] = [Math.min(from, a), Math.max(to, b)];
+	}
+	if (from <= 0 && to >= width) return NONE;
+	const out: number[] = [];
+	for (let x = 0; x < width; x++) if ((x < from || x >= to) && Math.floor(x / wide) % 2 === 0) out.push(x);
+	return out;
+}
+
 /*
  * As much of `text` as fits into `room` pixels, by the widths of its characters; "" when not even three characters
  * and the ellipsis fit. `widths` holds ASCII, `other` is for the rest.

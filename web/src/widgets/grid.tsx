@@ -13,6 +13,7 @@ import {
 	emptyColumns,
 	filterRows,
 	isTree,
+	type Measure,
 	plainLabel,
 	type Sort,
 	sortFrom,
@@ -26,6 +27,20 @@ import { Icon } from "./icon";
 const ROW_PX = 26;
 const NO_ROWS = new Uint32Array(0);
 const SPARE = 8;
+
+let measure: Measure | undefined;
+
+/* Measures in the fonts of the page (widgets.css). */
+function pen(): Measure | undefined {
+	const c = measure ? null : document.createElement("canvas").getContext("2d");
+	const family = getComputedStyle(document.body).fontFamily;
+	if (c)
+		measure = (text, heading) => {
+			c.font = heading ? `600 12px ${family}` : `13px ${family}`;
+			return c.measureText(text).width;
+		};
+	return measure;
+}
 
 export interface GridProps {
 	table: TableData;
@@ -66,7 +81,7 @@ export function Grid(props: GridProps) {
 	};
 	const settled = useSettled(filter, table.nrows > 5000 ? 150 : 0);
 
-	const views = useMemo(() => columnViews(table), [table]);
+	const views = useMemo(() => columnViews(table, pen()), [table]);
 	const tree = useMemo(() => (isTree(table) ? new Tree(table) : undefined), [table]);
 	/* A single root says little: it begins open, and so does what leads to the chosen row. */
 	const [open, setOpen] = useState<ReadonlySet<number>>(() => {

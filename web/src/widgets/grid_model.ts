@@ -98,9 +98,12 @@ export function plainLabel(label: string): string {
 		.replace(/\s*[%]$/, "");
 }
 
-export function columnViews(t: TableData): ColumnView[] {
+/* How wide a text is, of a heading or of a cell. */
+export type Measure = (text: string, heading: boolean) => number;
+
+export function columnViews(t: TableData, measure?: Measure): ColumnView[] {
 	return t.cols
-		.map((col, index) => columnView(t, col, index))
+		.map((col, index) => columnView(t, col, index, measure))
 		.filter((v) => v.col.id !== "parent" && v.col.role !== "tooltip" && !v.col.role?.startsWith(SHORT));
 }
 
@@ -109,9 +112,12 @@ const SHORT = "short:";
 
 /* Columns in which nothing stands. */
 export function emptyColumns(t: TableData): Set<string> {
-	const none = (v: Cell) => v === null || v === "" || (typeof v === "number" && Number.isNaN(v));
-	return new Set(t.nrows ? t.cols.flatMap((c, k) => (t.data[k]?.every(none) ? [c.id] : [])) : []);
+	const none = (c: Column, v: Cell) => v === null || v === "" || (typeof v === "number" && Number.isNaN(v)) || isNoThing(c, v);
+	return new Set(t.nrows ? t.cols.flatMap((c, k) => (t.data[k]?.every((v) => none(c, v)) ? [c.id] : [])) : []);
 }
+
+/* Numbers of things, of which a negative one is none. */
+const isNoThing = (c: Column, v: Cell) => c.role === "id" && typeof v === "number" && v < 0;
 
 /* "-total_us": by that column, greatest first. */
 export function sortFrom(text: string, t: TableData): Sort | undefined {
@@ -135,7 +141,25 @@ function textWidth(text: string, numeric: boolean): number {
 	return figures * DIGIT_PX + (text.length - figures) * CHAR_PX;
 }
 
-function columnView(t: TableData, col: Column, index: number): ColumnView {
+const MOST_LETTERS = 60;
+const HEAD_PX = 16; /* the arrow of its order, and the gap to the unit */
+
+/*
+ * The widest text of the first rows is found by counting letters, and measured where there is a pen: how wide a letter is depends on the
+ * fonts of the machine.
+ */
+function widthOf(t: TableData, numeric: boolean, heading: string, text: (row: number) => string, measure: Measure | undefined): number {
+	let widest = "", most = -1;
+	for (let i = 0; i < Math.min(PROBE, t.nrows); i++) {
+		const s = text(i).slice(0, MOST_LETTERS);
+		const wide = textWidth(s, numeric);
+		if (wide > most) [widest, most] = [s, wide];
+	}
+	const head = measure ? measure(heading, true) : textWidth(heading, numeric);
+	return Math.max(head + HEAD_PX, measure ? measure(widest, false) + 1 : most);
+}
+
+function columnView(t: TableData, col: Column, index: number, measure: Measure | undefined): ColumnView {
 	const data = t.data[index] ?? [];
 	const numeric = isNumeric(col);
 	const greatest = numeric ? greatestOf(data) : 0;
@@ -145,14 +169,14 @@ function columnView(t: TableData, col: Column, index: number): ColumnView {
 	const short = t.data[t.cols.findIndex((c) => c.role === SHORT + col.id)];
 	const full = (row: number) => {
 		const v = data[row];
-		if (v === null || v === undefined) return "";
+		if (v === null || v === undefined || isNoThing(col, v)) return "";
 		if (html && typeof v === "string") return plainHtml(v);
 		if (typeof v === "number") return f.cell(v);
 		return typeof v === "boolean" ? (v ? "yes" : "no") : v;
 	};
 	const text = short ? (row: number) => String(short[row] || full(row)) : full;
-	let longest_px = (plainLabel(col.label || col.id).length + (f.unit ? f.unit.length + 2 : 0) + 3) * (numeric ? DIGIT_PX : CHAR_PX);
-	for (let i = 0; i < Math.min(PROBE, t.nrows); i++) longest_px = Math.max(longest_px, textWidth(text(i).slice(0, 60), numeric));
+	const heading = plainLabel(col.label || col.id) + (f.unit ? ` ${f.unit}` : "");
+	const longest_px = widthOf(t, numeric, heading, text, measure);
 	const share = col.unit === "frac" || col.unit === "percent";
 	return {
 		index,
@@ -162,7 +186,7 @@ function columnView(t: TableData, col: Column, index: number): ColumnView {
 		text,
 		full,
 		bar: share ? greatest : 0,
-		width_px: Math.round(Math.min(numeric ? 160 : 420, Math.max(56, longest_px + 20))),
+		width_px: Math.ceil(Math.min(numeric ? 220 : 420, Math.max(56, longest_px + 21))),
 	};
 }
 

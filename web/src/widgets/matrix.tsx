@@ -3,41 +3,12 @@
  * step in the timeline. The table with the same figures stands below it, for keys and for readers.
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { numbers, strings } from "../api/table";
 import type { TableData, Tool } from "../api/types";
 import { ramp } from "../base/color";
 import { count, quantity } from "../base/format";
 import { useTheme } from "../base/theme";
 import { go, parseQuery, toolHref } from "../base/url";
-
-export interface Field {
-	hosts: string[];
-	steps: number[];
-	value: Float64Array; /* host by host; NaN: none */
-	least: number;
-	most: number;
-}
-
-/* Tables of step, host and one figure. */
-export function isMatrix(t: TableData): boolean {
-	return t.cols.length === 3 && t.cols[0]?.id === "step_num" && t.cols[1]?.id === "host" && t.cols[2]?.type === "f64";
-}
-
-export function fieldOf(t: TableData): Field {
-	const [step, host, v] = [numbers(t, "step_num") ?? [], strings(t, "host") ?? [], numbers(t, t.cols[2]?.id ?? "") ?? []];
-	const hosts = [...new Set(host)];
-	const steps = [...new Set(step)].sort((a, b) => a - b);
-	const [row, col] = [new Map(hosts.map((h, i) => [h, i])), new Map(steps.map((s, i) => [s, i]))];
-	const out: Field = { hosts, steps, value: new Float64Array(hosts.length * steps.length).fill(NaN), least: Infinity, most: -Infinity };
-	host.forEach((h, i) => {
-		const x = v[i];
-		if (typeof x !== "number") return;
-		out.value[(row.get(h) ?? 0) * steps.length + (col.get(step[i] ?? 0) ?? 0)] = x;
-		out.least = Math.min(out.least, x);
-		out.most = Math.max(out.most, x);
-	});
-	return out;
-}
+import { fieldOf, type Field } from "./matrix_model";
 
 const ROW_PX = 18;
 const HIGH_PX = 420;
@@ -71,13 +42,14 @@ export function Matrix({ table, tools }: { table: TableData; tools: readonly Too
 	};
 	if (f.hosts.length < 2 || f.steps.length < 2) return null;
 	const v = at && f.value[at.host * f.steps.length + at.step];
+	const name = (s: Field["steps"][number] | undefined) => (s?.round ? `${s.num} of round ${s.round}` : `${s?.num}`);
 	const open = (host: string, step: number) =>
 		timeline && go(parseQuery(toolHref("trace_viewer@", { step: String(step), ...(timeline.hosts.includes(host) && { host }) }).slice(1)));
 	return (
 		<div class="matrix">
 			<p class="muted matrix-says" aria-live="off">
 				{at
-					? `${f.hosts[at.host]}, step ${f.steps[at.step]}: ${v === undefined || Number.isNaN(v) ? "not recorded" : quantity(v, unit)}`
+					? `${f.hosts[at.host]}, step ${name(f.steps[at.step])}: ${v === undefined || Number.isNaN(v) ? "not recorded" : quantity(v, unit)}`
 					: `${count(f.hosts.length)} hosts down, ${count(f.steps.length)} steps across; from ${quantity(f.least, unit)} to ${quantity(f.most, unit)}${timeline ? ". Click for the step in the timeline" : ""}`}
 			</p>
 			<canvas
@@ -90,7 +62,7 @@ export function Matrix({ table, tools }: { table: TableData; tools: readonly Too
 				onPointerLeave={() => point(undefined)}
 				onClick={(e) => {
 					const u = under(e);
-					open(f.hosts[u.host] ?? "", f.steps[u.step] ?? 0);
+					open(f.hosts[u.host] ?? "", f.steps[u.step]?.num ?? 0);
 				}}
 			/>
 		</div>
