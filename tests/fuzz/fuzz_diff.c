@@ -11,6 +11,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -65,6 +67,26 @@ static void compare(struct ss_diff_run *base, size_t nbase, struct ss_diff_run *
 	ss_arena_release(&arena);
 }
 
+static char history[200];
+
+static void remove_history(void)
+{
+	unlink(history);
+}
+
+/* A new one for each input: what an input finds must not depend on those before it. */
+static const char *new_history(void)
+{
+	struct stat st;
+	if (!history[0]) {
+		bool memory = stat("/dev/shm", &st) == 0 && access("/dev/shm", W_OK) == 0;
+		snprintf(history, sizeof(history), "%s/stepscope-fuzz-diff-%d.db", memory ? "/dev/shm" : "/tmp", (int)getpid());
+		atexit(remove_history);
+	}
+	unlink(history);
+	return history;
+}
+
 static void keep(const struct ss_diff_run *run)
 {
 	const struct ss_track_label label = { SS_STR("branch"), SS_STR("main") };
@@ -77,7 +99,7 @@ static void keep(const struct ss_diff_run *run)
 	bool known = false;
 
 	ss_result_init(&result, &arena);
-	bool ok = ss_track_open(&t, ":memory:", true, &err);
+	bool ok = ss_track_open(&t, new_history(), true, &err);
 	for (int i = 0; ok && i < 3; i++) {
 		char hash[8];
 		snprintf(hash, sizeof(hash), "%d", i % 2);

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""The seeds of the fuzzer of parts (fuzz_shard.c), anew after a change of the format: contents of parts of
+the recordings here, and of damaged ones.
+
+    tests/fuzz/shard_seeds.py build/stepscope
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import zlib
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SEEDS = os.path.join(ROOT, 'tests', 'fuzz', 'seeds', 'shard')
+RECORDINGS = {'tpu': 'profiles/synth_tpu_3hosts', 'barriers': 'profiles/synth_tpu_barriers', 'pipeline': 'profiles/synth_tpu_pipeline',
+              'serving': 'profiles/synth_tpu_serving', 'memory': 'profiles/synth_gpu_full_memory', 'cpu': 'profiles/jax_2proc',
+              'input': 'profiles/tf_inputbound_steps', 'hosts0': 'hosts/late_input', 'hosts1': 'hosts/slow_gpu', 'hosts2': 'profiles/synth_dcn_2hosts',
+              'hosts3': 'profiles/gpu_v100_2hosts', 'ranks': 'torch/ranks'}
+CHECK_BYTES = 8
+
+
+def part_of(binary, folder, scratch):
+    """The path is a part's business: a short one, the same everywhere."""
+    logs, out = os.path.join(scratch, 'logs'), os.path.join(scratch, 'parts')
+    os.symlink(folder, logs)
+    subprocess.run([binary, 'reduce', 'logs', '--shard', '0/1', '--out', 'parts'], cwd=scratch, check=True)
+    with open(os.path.join(out, 'part-0-of-1.ssp'), 'rb') as f:
+        return f.read()
+
+
+def contents(part):
+    """Behind the line that names the version: what is deflated."""
+    return zlib.decompress(part[part.index(b'\n') + 1:-CHECK_BYTES], 31)
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7f) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def length_of(value):
+    n = 1
+    while value >> 7 * n:
+        n += 1
+    return n
+
+
+def put_varint(value):
+    out = bytearray()
+    while value > 0x7f:
+        out.append(value & 0x7f | 0x80)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def without_facts(data):
+    """Of one host: no texts, none of them of the host, no facts."""
+    at = data.index(b'stepscope skeleton')
+    size = at - 1
+    while data[size - 1] & 0x80:
+        size -= 1
+    return data[:at + varint(data, size)[0]] + b'\0\0\0'
+
+
+def backward(data):
+    """Durations of the first skeleton are others: some end before they begin."""
+    at = data.index(b'stepscope skeleton') + 600
+    return data[:at] + bytes(b ^ 0xff for b in data[at:at + 4]) + data[at + 4:]
+
+
+def failure_without_reason(data):
+    """The facts of the only host say that none can be made, and no words: they are the last of the contents."""
+    begin = next(at for at in range(data.rindex(b'/device:'), 0, -1) if sum(varint(data, at)) == len(data))
+    bytes_of_planes, at = varint(data, begin + length_of(len(data) - begin))
+    at += bytes_of_planes
+    for _ in range(4):      # planes, events that were dropped and clipped, whether it was imported
+        _, at = varint(data, at)
+    facts = data[begin + length_of(len(data) - begin):at] + b'\0\0' + b'\5\0'   # it is a profile; a code and no text
+    return data[:begin] + put_varint(len(facts)) + facts
+
+
+def main():
+    binary = os.path.abspath(sys.argv[1])
+    seeds = {}
+    for name, folder in RECORDINGS.items():
+        with tempfile.TemporaryDirectory() as scratch:
+            part = part_of(binary, os.path.join(ROOT, 'tests', 'data', folder), scratch)
+        seeds[name] = contents(part)
+        if name == 'serving':
+            seeds['whole'] = part
+    seeds['hosts3'] = without_facts(seeds['hosts3'])
+    seeds['backward'] = backward(seeds['hosts1'])
+    seeds['failure_without_reason'] = failure_without_reason(seeds['serving'])
+    for name, data in seeds.items():
+        with open(os.path.join(SEEDS, name), 'wb') as f:
+            f.write(data)
+
+
+if __name__ == '__main__':
+    main()
