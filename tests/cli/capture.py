@@ -266,7 +266,7 @@ def slow_steps(scratch):
     check('started, looked at, stopped', one.asked == [start, look, look, look, look, stop], one.asked)
     check('and started again when it was lost', two.asked == [start, look, look, look, start, look, stop], two.asked)
     with Peer('continuous') as one, Peer() as two:
-        check('somebody else has started it', words(run('continuous', 'start', '-a', one.address), 0, 'gathers events'))
+        check('somebody else has started it', words(run('continuous', 'start', '-a', one.address), 0, 'collects events'))
         done = run(*watch, '-a', one.address, '-n', '1')
         check('then it goes on', words(done, 0) and run('continuous', 'stop', '-a', one.address).returncode == 0, done)
         done = run(*watch, '-a', f'{one.address},{two.address}', '-n', '2')
@@ -619,7 +619,7 @@ def from_elsewhere(scratch):
         check('into a file', done.returncode == 0 and done.stdout == '' and json.load(f)['traceEvents'], done)
     for args, status, text in ((known + ('-r', 'no such', '-t', 'overview_page'), 1, 'no such'),
                                (known + ('-r', name, '-t', 'no_tool'), 1, 'no_tool'), (known + ('--root', '/etc'), 1, 'log directory'),
-                               ((), 1, 'UNAUTHENTICATED'), (('-r', name), 2, 'given together'), (('-p', 'x'), 2, 'the expected form')):
+                               ((), 1, 'UNAUTHENTICATED'), (('-r', name), 2, 'given together'), (('-p', 'x'), 2, 'does not have the form')):
         done = run('remote', here, *args)
         check(f'remote {args}', words(done, status, text) and done.stdout == '', done)
     done = run('summary', f'grpc://{here}')

@@ -20,7 +20,7 @@ FEW, MANY = 200_000, 1_200_000
 LIMITS = {
     'stragglers': 60,
     'critical_path': 56,
-    'what_if': 94,
+    'what_if': 84,
     'html': 150,
 }
 LINE_LIMIT = 2500

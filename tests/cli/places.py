@@ -180,7 +180,7 @@ def agents(c):
     for place, (named, _) in places.items():
         done, said = ask_agent(c, named)
         if place == '-':
-            c.check('mcp of -', done.returncode == 1 and b"'-' is standard input, on which the messages of the agent come" in done.stderr, done.stderr)
+            c.check('mcp of -', done.returncode == 1 and b"'-' is standard input, which carries the messages of the agent" in done.stderr, done.stderr)
             continue
         results = [m.get('result', {}) for m in said]
         c.check(f'mcp of {place}', done.returncode == 0 and len(results) == 4 and results[1].get('content') and results[1]['content'][0]['text'] == want, (done.stderr, said[1:2]))

@@ -141,14 +141,24 @@ def refused(c):
         (['query_events_db', SAMPLE, '--query=/* a */ SELECT nosuch FROM Events'], 1, 'INTERNAL_ERROR'),
         (['query_events_db', SAMPLE, "--query=SELECT * FROM read_csv('/etc/passwd')"], 1, 'INTERNAL_ERROR'),
         (['query_events_db', SAMPLE, '--query=SELECT * FROM steps'], 1, 'INTERNAL_ERROR'),
+        (['query_events_db', SAMPLE, '--query=WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t) SELECT count(*) FROM t'], 1, 'INTERNAL_ERROR'),
     ]
     for argv, status, reason in cases:
         got = c.json(argv, status)
         good = got.get('status') == 'ERROR' and got.get('reason') == reason and len(got.get('error', '')) > 10
         c.check(' '.join(argv)[:120] + ': reason', [] if good else [repr(got)[:300]])
+    for text, words in ('duration > 5 parsec', 'a unit stands right behind its number'), ('duration > 5parsec', 'its unit may be ps, ns, us, ms or s'):
+        got = c.json(['list_xplane_events', SAMPLE, '--filter=' + text], 4)
+        c.check(f'filter {text}: what is wrong', [] if words in got.get('error', '') else [repr(got)[:300]])
+    got = c.json(['list_xplane_events', SAMPLE, '--filter=' + 'NOT ' * 5000 + 'plane == x'], 4)
+    c.check('a long filter is not repeated', [] if len(got.get('error', '')) < 200 else [repr(got)[:300]])
     for argv, words in (['--instruction_name=nosuch'], b"'nosuch'"), (['--instruction_name=dot.5', '--module_name=zz'], b"'zz'"):
         done = c.run(['get_hlo_neighborhood', SAMPLE, *argv])
         c.check(f'a neighborhood of {argv[-1]}: says so, as XProf does', [] if done.returncode == 0 and words in done.stdout else [repr(done)[:300]])
+    torch = os.path.join(os.path.dirname(profiles.ROOT), 'legacy', 'pytorch', 'run', 'worker.pt.trace.json')
+    for flags in [], ['--host=worker']:
+        hosts = c.json(['get_hosts', torch, *flags]).get('hosts')
+        c.check(f'the host of a trace of PyTorch {flags}', [] if hosts == [{'hostname': 'worker'}] else [repr(hosts)])
     listed = c.json(['query_hlo_graph', SAMPLE, '--mode=nosuch'])
     c.check('an unknown mode lists instructions, as XProf does', [] if listed.get('status') == 'SUCCESS' and listed['rows'] else [repr(listed)[:300]])
     done = c.run([])

@@ -88,7 +88,7 @@ def form(o):
 
 # A figure of a sentence: what it is printed with, and what 1 of it is in the units of evidence.
 UNITS = {'%': ('share', 0.01), 'us': ('ps', 1e6), 'ms': ('ps', 1e9), 's': ('ps', 1e12), 'MiB': ('bytes', 2**20), 'GiB': ('bytes', 2**30)}
-FIGURE = re.compile(r'(?<![\w.])(\d+(?:\.(\d+))?) ?(%|us|ms|s|MiB|GiB)(?![\w])')
+FIGURE = re.compile(r'(?<![\w.])([<>]?)(\d+(?:\.(\d+))?) ?(%|us|ms|s|MiB|GiB)(?![\w])')
 # Times that add up to the recording: two of them cannot both take most of it.
 PARTS = ('input', 'transfer', 'host_code', 'dispatch', 'sync', 'compile', 'callback', 'lock', 'gc', 'idle', 'compute', 'none')
 
@@ -100,9 +100,10 @@ def unproved(f):
         text = text.replace(name, '')
     known = [('share', f['share'])] + [(e['unit'], e['value']) for e in f['evidence'] if is_number(e['value'])]
     wrong = []
-    for figure, decimals, unit in FIGURE.findall(text):
+    for bound, figure, decimals, unit in FIGURE.findall(text):
         of, scale = UNITS[unit]
-        half = 0.5 * 10 ** -len(decimals) * 1.001
+        # "<0.1%" and ">99.9%" are what would be rounded to 0.0% and 100.0%.
+        half = 0.5 * 10 ** -len(decimals) * (2.002 if bound else 1.001)
         if not any(u == of and v is not None and abs(v / scale - float(figure)) <= half for u, v in known):
             wrong.append(f'{figure} {unit}')
     return wrong

@@ -16,6 +16,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import entrances
 import examples
 import profiles
 import readme
@@ -90,7 +91,7 @@ def main():
     parser.add_argument('--bin', default=os.path.join(ROOT, 'build', 'stepscope'))
     parser.add_argument('--missing', action='store_true')
     args = parser.parse_args()
-    passed, failed = (sum(n) for n in zip(readme.run(args.bin), examples.run(args.bin)))
+    passed, failed = (sum(n) for n in zip(readme.run(args.bin), examples.run(args.bin), entrances.run()))
     with tempfile.TemporaryDirectory() as scratch:
         logdirs = [profiles.logdir(n, scratch) for n in profiles.names()]
         for tool in sorted(p.removesuffix('.md') for p in os.listdir(PAGES)):

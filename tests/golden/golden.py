@@ -42,7 +42,7 @@ def tools_of(binary, logdir):
     """[(tool, host, is a timeline)] that the registry offers for the run: every tool on its first host or on all."""
     with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
         tools = json.loads(server.get('/api/tools', {'run': 'run'})[1])['tools']
-    return [(t['name'], t['hosts'][0] if t['hosts'] else None, t['kind'] == 'timeline') for t in tools]
+    return [(t['name'], t['preset_host'] or None, t['kind'] == 'timeline') for t in tools]
 
 
 def events_by_line(text):

@@ -296,9 +296,11 @@ GRPC_SERVER = [
 GRPC_CLIENT = [
     ('connecting', 0, 'grpc_client.c', r'#define CONNECT_MS (\d+)000\n'),
     ('an answer', 0, 'grpc_client.c', r'#define REPLY_BYTES \(\(uint64_t\)(.*)\)'),
+    ('metrics', 0, '../capture/requests.c', r'#define ANSWER_BYTES \(\(uint64_t\)(.*)\)'),
     ('headers and trailers', 0, 'h2.h', r'#define SS_H2_HEADER_BYTES \(\(size_t\)(.*?)\)'),
     ('files in one', 0, '../capture/reply.c', r'#define MAX_FILES (\d+)'),
-    ('an attempt', 0, '../capture/capture.c', r'#define MIN_TIMEOUT_MS (\d+)000\n'),
+    ('an attempt', 0, '../capture/capture.c', r'#define MARGIN_MS (\d+)000\b'),
+    ('an answer to `remote`', 0, '../../cli/remote.c', r'#define ANSWER_S (\d+)'),
 ]
 
 

@@ -540,13 +540,24 @@ def merged_parts(c, logdir, binary):
     c.check('tools of merged parts', 'stragglers' in names and 'overview_page' in names and 'op_profile' not in names, str(names))
     with open(target, 'rb') as f:
         whole = f.read()
-    for damaged, says in ((whole[:-3], b'cut short or damaged'), (whole.replace(b'part 6', b'part 9', 1), b'another version')):
+    for damaged, says in ((whole[:-3], b'cut short or damaged'), (whole.replace(b'part 7', b'part 9', 1), b'another version')):
         with open(target + '.new', 'wb') as f:
             f.write(damaged)
         os.replace(target + '.new', target)
         status, _, body = c.fetch('/api/tool/stragglers?run=merged/job')
         c.check('damaged parts', status >= 400 and says in body and b'merged.ssp' in body, f'{status} {body[:200]}')
     shutil.rmtree(os.path.join(logdir, 'merged'))
+
+
+def time_in(answer):
+    """Of all operations, each counted once."""
+    t = answer['tables'][0]
+    ids = [c['id'] for c in t['cols']]
+    cells = list(zip(*t['data']))
+    if 'time_ps' in ids:
+        return cells[0][ids.index('time_ps')]
+    return sum(row[ids.index('total_self_time')] for row in cells if row[ids.index('step')] == 'Total') if 'step' in ids else \
+        sum(row[ids.index('total_self_time')] for row in cells)
 
 
 def scattered(c, logdir):
@@ -562,8 +573,14 @@ def scattered(c, logdir):
         apart, together = c.json(f'/api/tool/{tool}?run={run}'), c.json(f'/api/tool/{tool}?run=synth_tpu_3hosts/run')
         same = [t['name'] for t in apart['tables']] == [t['name'] for t in together['tables']] and apart['conclusion'] == together['conclusion']
         c.check(f'{tool} of scattered hosts', same, str(apart)[:300])
-    hosts = next(t['hosts'] for t in c.json(f'/api/tools?run={run}')['tools'] if t['name'] == 'hlo_stats')
-    c.check('its hosts', hosts == ['host0', 'host1', 'host2'], str(hosts))
+    tools = {t['name']: t for t in c.json(f'/api/tools?run={run}')['tools']}
+    c.check('its hosts', tools['memory_profile']['hosts'] == ['host0', 'host1', 'host2'], str(tools['memory_profile']))
+    for tool in ('hlo_stats', 'op_profile', 'roofline_model'):
+        offered = tools[tool]['hosts'], tools[tool]['preset_host']
+        c.check(f'{tool}: all hosts are offered, one is preset', offered == (['ALL_HOSTS', 'host0', 'host1', 'host2'], 'host0'), str(offered))
+        busy = [time_in(c.json(f'/api/tool/{tool}?run={run}&host={h}')) for h in offered[0]]
+        c.check(f'{tool} of all hosts is their sum', busy[0] > max(busy[1:]) and abs(busy[0] - sum(busy[1:])) < 1e-6 * busy[0], str(busy))
+    c.check('combined is preset', tools['overview_page']['preset_host'] == 'ALL_HOSTS', str(tools['overview_page']))
     hosts = c.json(f'/data/plugin/profile/hosts?run={run}&tag=overview_page')
     c.check('its hosts for XProf', [h['hostname'] for h in hosts] == ['host1'], str(hosts))
     shutil.rmtree(os.path.join(logdir, 'scattered'))

@@ -118,6 +118,15 @@ def runs(path, folder, expected):
         return
     done = run(*RUN[tag], f'{root}/bin/stepscope', 'summary', SAMPLE)
     check(f'{name}: summary', done.stdout == expected, done.stdout)
+    if tag == 'musllinux_1_2_aarch64':
+        misses(root, name, RUN[tag])
+
+
+def misses(root, name, how):
+    """What a machine without libcurl and OpenSSL is told: musl for arm64 finds neither."""
+    for address, package in (('https://localhost/x', 'curl'), ('s3://bucket/x', 'curl'), ('grpcs://localhost:1', 'openssl')):
+        done = run(*how, f'{root}/bin/stepscope', 'summary', address, env={**os.environ, 'AWS_EC2_METADATA_DISABLED': 'true'})
+        check(f'{name}: {address} says what to install', done.returncode == 1 and f"The package '{package}' brings it" in done.stdout and '(null)' not in done.stdout, done.stdout)
 
 
 def arm_system():

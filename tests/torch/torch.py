@@ -426,6 +426,90 @@ def gloo_ranks(binary, scratch):
     return wrong + ([] if 'Rank 0 waits longest' in said else [said])
 
 
+def gloo_late_rank(binary, scratch):
+    """A rank that sleeps before each collective is named, whatever the operators take that start collectives; but not where the job has
+    several process groups, of which gloo's events name none."""
+    def record(folder, groups):
+        os.makedirs(folder)
+        for rank in range(3):
+            events = []
+            for i in range(8):
+                begin, late = 10000 * i, 6000 if rank == 1 else 20 * rank
+                events += [{'ph': 'X', 'cat': 'user_annotation', 'name': f'ProfilerStep#{i}', 'pid': 1, 'tid': 1, 'ts': begin, 'dur': 9000},
+                           {'ph': 'X', 'cat': 'cpu_op', 'name': 'c10d::allreduce_', 'pid': 1, 'tid': 1, 'ts': begin + late, 'dur': 30 + 20 * ((rank + i) % 3)},
+                           {'ph': 'X', 'cat': 'user_annotation', 'name': 'gloo:all_reduce', 'pid': 1, 'tid': 2, 'ts': begin + late + 5, 'dur': 8000 - late}]
+            job = {'backend': 'gloo', 'rank': rank, 'world_size': 3, 'pg_count': groups}
+            with open(os.path.join(folder, f'rank-{rank}.json'), 'w') as f:
+                json.dump({'schemaVersion': 1, 'distributedInfo': job, 'traceEvents': events}, f)
+        done = subprocess.run([binary, 'summary', folder], capture_output=True, text=True)
+        ranks, why = ask(binary, {'tool': 'distributed'}, folder)
+        waiting = rows({'table': 'waiting', 'key': ['rank'], 'cols': ['calls', 'wait_us']}, ranks) if ranks else why
+        return done.stdout + done.stderr, json.dumps(ranks), waiting
+    said, answer, waiting = record(os.path.join(scratch, 'gloo_late'), 1)
+    wrong = [] if 'rank-1 arrives last at the collective operations' in said and 'no single one is late' not in said else [said]
+    wrong += [] if 'Rank 1 waits least' in answer and waiting.get((1,), [0])[0] == 8 else [f'one group: {waiting} {answer}']
+    said, answer, waiting = record(os.path.join(scratch, 'gloo_groups'), 3)
+    wrong += [] if 'arrives last' not in said and 'which operations of different participants are one is not recorded' in said else [said]
+    wrong += [] if all(waiting.get((r,)) == [0, None] for r in range(3)) else [f'three groups: {waiting}']
+    return wrong + ([] if '24 collectives of gloo are not compared' in answer and 'waits longest' not in answer else [answer])
+
+
+def repeated_steps(binary, scratch):
+    """A job that restarts at step 12 within the recording marks 12 to 14 again: 10 steps, each as long as it was."""
+    path = os.path.join(scratch, 'repeated.json')
+    events = []
+    for i in range(10):
+        num = 10 + i if i < 5 else 7 + i
+        events += [{'ph': 'X', 'cat': 'user_annotation', 'name': f'ProfilerStep#{num}', 'pid': 1, 'tid': 1, 'ts': 10000 * i, 'dur': 9000},
+                   {'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::mm', 'pid': 1, 'tid': 1, 'ts': 10000 * i + 100, 'dur': 8000}]
+    with open(path, 'w') as f:
+        json.dump({'schemaVersion': 1, 'traceEvents': events}, f)
+    answer, why = ask(binary, {'tool': 'step_breakdown'}, path)
+    steps = next((t for t in answer['tables'] if t['name'] == 'steps'), None) if answer else None
+    if not steps:
+        return [f'{why} {answer and [t["name"] for t in answer["tables"]]}']
+    nums = dict(zip((c['id'] for c in steps['cols']), steps['data']))
+    wrong = [] if nums['step'] == [10, 11, 12, 13, 14, 12, 13, 14, 15, 16] else [f'steps: {nums["step"]}']
+    done = subprocess.run([binary, 'runs', '--steps', path], capture_output=True, text=True)
+    return wrong + ([] if '10 steps' in done.stdout else [done.stdout + done.stderr])
+
+
+def repeated_over_ranks(binary, scratch):
+    """Steps of GPUs are those of their marks: a number that comes again is another step on all ranks; one that a second thread marks later is
+    the same."""
+    def record(name, nums, second):
+        folder = os.path.join(scratch, name)
+        os.makedirs(folder)
+        for rank in range(2):
+            events = []
+            for i, num in enumerate(nums):
+                at, late = 10000 * i, 3000 * rank
+                comm = {'Collective name': 'allreduce', 'In msg nelems': 64, 'Out msg nelems': 64, 'Group size': 2, 'dtype': 'Float', 'Process Group Name': '0', 'Process Group Ranks': '[0, 1]'}
+                events += [{'ph': 'X', 'cat': 'user_annotation', 'name': f'ProfilerStep#{num}', 'pid': 1, 'tid': 1, 'ts': at, 'dur': 9900}]
+                events += [{'ph': 'X', 'cat': 'cuda_runtime', 'name': 'cudaLaunchKernel', 'pid': 1, 'tid': 1, 'ts': at + 10 + 20 * k, 'dur': 9, 'args': {'correlation': 2 * i + k + 1}} for k in range(2)]
+                events += [{'ph': 'X', 'cat': 'kernel', 'name': 'k', 'pid': rank, 'tid': 7, 'ts': at + 100, 'dur': 5000 + late, 'args': {'device': rank, 'stream': 7, 'correlation': 2 * i + 1}},
+                           {'ph': 'X', 'cat': 'kernel', 'name': 'ncclDevKernel_AllReduce_Sum_f32_RING_LL', 'pid': rank, 'tid': 8, 'ts': at + 5100 + late, 'dur': 4000 - late,
+                            'args': {'device': rank, 'stream': 8, 'correlation': 2 * i + 2, **comm}}]
+                if second:    # marks the step, too, when the first thread is three steps further
+                    events += [{'ph': 'X', 'cat': 'user_annotation', 'name': f'ProfilerStep#{num}', 'pid': 1, 'tid': 2, 'ts': at + 35000, 'dur': 9}]
+            with open(os.path.join(folder, f'rank-{rank}.json'), 'w') as f:
+                json.dump({'schemaVersion': 1, 'distributedInfo': {'backend': 'nccl', 'rank': rank, 'world_size': 2}, 'traceEvents': events}, f)
+        return folder
+    wrong = []
+    folder = record('repeats', [10, 11, 12, 13, 14, 12, 13, 14, 15, 16], False)
+    answer, why = ask(binary, {'tool': 'host_steps'}, folder)
+    found = rows({'table': 'matrix', 'key': ['host', 'round', 'step_num'], 'cols': ['step_us']}, answer) if answer else why
+    expected = {(f'rank-{r}', n >= 5, n + (7 if n >= 5 else 10)) for r in range(2) for n in range(10)}
+    wrong += [] if found and set(found) == expected and all(8000 < v[0] < 10100 for v in found.values()) else [f'steps: {found} {answer and answer["notes"]}']
+    wrong += [] if any('steps 12 to 14 ran twice' in n['text'] for n in answer['notes']) else [str(answer['notes'])]
+    answer, why = ask(binary, {'tool': 'collectives'}, folder)
+    found = rows({'table': 'collectives', 'key': ['round', 'step_num'], 'cols': ['participants', 'last_host']}, answer) if answer else why
+    wrong += [] if found and len(found) == 10 and all(v == [2, 'rank-1'] for v in found.values()) else [f'collectives: {found}']
+    answer, why = ask(binary, {'tool': 'host_steps'}, record('second_thread', range(10), True))
+    wrong += [] if answer and not any('repeat' in n['text'] for n in answer['notes']) and len(answer['tables'][0]['cols']) == 3 else [f'two threads: {answer and answer["notes"]}']
+    return wrong
+
+
 def same_figures(binary, scratch):
     """What step_breakdown and distributed say of the same step of a rank is the same, with devices and without."""
     folders = {'gloo': os.path.join(scratch, 'gloo')}    # of gloo_ranks
@@ -484,6 +568,26 @@ def many_devices(binary, scratch):
     return wrong + ([] if many_s < 24 * max(few_s, 0.02) else [f'{many_s:.2f} s for {few_s:.2f}'])
 
 
+def nested_calls(binary, scratch):
+    """A call costs the same however many calls lie around it, none of which is the operation that launched it."""
+    def cost_s(calls):
+        events = [{'ph': 'X', 'cat': 'cuda_runtime', 'name': 'cudaLaunchKernel', 'pid': 1, 'tid': 1, 'ts': i, 'dur': 2 * calls - 2 * i,
+                   'args': {'correlation': i + 1}} for i in range(calls)]
+        events.append({'ph': 'X', 'cat': 'kernel', 'name': 'k', 'pid': 0, 'tid': 7, 'ts': calls, 'dur': 8, 'args': {'device': 0, 'stream': 7, 'correlation': 1}})
+        path = os.path.join(scratch, f'calls{calls}.json')
+        with open(path, 'w') as f:
+            json.dump({'schemaVersion': 1, 'traceEvents': events}, f)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([binary, 'tool', 'trace_viewer', path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        wrong.extend([] if done.returncode == 0 else [f'{calls}: {done.stderr.decode()}'])
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    wrong = []
+    few_s, many_s = cost_s(20000), cost_s(160000)
+    # Eight times the calls: over forty times the cost where each looks at all around it.
+    return wrong + ([] if many_s < 24 * max(few_s, 0.02) else [f'{many_s:.2f} s for {few_s:.2f}'])
+
+
 def reads_on_a_cpu(binary, scratch):
     """To read a tensor waits for a GPU. Without one it is work; where the machine has one, it may have worked without being recorded."""
     wrong = []
@@ -504,8 +608,8 @@ def reads_on_a_cpu(binary, scratch):
 def habits(binary, scratch):
     """What a program does already is not advised: torch.compile, workers of the DataLoader."""
     wrong = []
-    cases = (('Optimizer.step#SGD.step', 'Use torch.compile', 'take more of the step'),
-             ('Torch-Compiled Region: 0/0', 'take more of the step', 'Use torch.compile'),
+    cases = (('Optimizer.step#SGD.step', 'Use torch.compile', 'Compile more of the step'),
+             ('Torch-Compiled Region: 0/0', 'Compile more of the step', 'Use torch.compile'),
              ('enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__', 'num_workers above 0', 'more workers'),
              ('enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__', 'more workers', 'num_workers above 0'))
     for name, advice, none in cases:
@@ -645,7 +749,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, same_figures, habits, recompiled, folded, whole_names, of_no_operator, hostile_pickle, spans):
+        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, nested_calls, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, gloo_late_rank, repeated_steps, repeated_over_ranks, same_figures, habits, recompiled, folded, whole_names, of_no_operator, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

@@ -166,6 +166,14 @@ static void asks_in_sql(void **state)
 	assert_non_null(strstr(why, "was stopped"));
 	stepscope_sql_close(r);
 	stepscope_sql_close(NULL);
+	int stop = 0;
+	r = stepscope_sql_until(s, NULL, NULL, "SELECT COUNT(*) FROM events AS a, events AS b, events AS c", 0, &stop, why,
+				sizeof(why));
+	assert_non_null(r);
+	stop = 1;
+	assert_int_equal(stepscope_sql_next(r, why, sizeof(why)), -1);
+	assert_string_equal(why, "the query was stopped");
+	stepscope_sql_close(r);
 	stepscope_close(s);
 }
 

@@ -6,7 +6,9 @@
 
 #include "model/cluster/aligned.h"
 #include "model/cluster/cluster.h"
+#include "model/cluster/played.h"
 #include "model/cluster/robust.h"
+#include "model/cluster/skeleton_read.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -234,21 +236,27 @@ static void begin_host(struct made *m, int number, int64_t start_unix_ns)
 
 /*
  * A step of 1000 us: compute up to `arrive`, and a collective that ends at 900 us of the step, by
- * the host's clock.
+ * the host's clock. `at`: how many steps are before it.
  */
-static void add_step(struct made *m, int64_t num, int64_t arrive_us, int64_t offset_us)
+static void add_step_at(struct made *m, int64_t at, int64_t num, int64_t run, int64_t arrive_us, int64_t offset_us)
 {
 	struct ss_skel_device *d = &m->s.devices.v[0];
-	int64_t t = (num * 1000 + offset_us) * US;
+	int64_t t = (at * 1000 + offset_us) * US;
 	assert_true(ss_vec_push(&d->steps, ((struct ss_skel_step){ num, t, t + 1000 * US })));
 	assert_true(ss_vec_push(&d->spans, ((struct ss_skel_span){ t, t + arrive_us * US, 1, SS_NO_LAUNCH, 0 })));
 	assert_true(ss_vec_push(&d->spans, ((struct ss_skel_span){ t + 900 * US, t + 1000 * US, 1, SS_NO_LAUNCH, 0 })));
 	assert_true(ss_vec_push(&d->comms, ((struct ss_skel_comm){ .begin_ps = t + arrive_us * US,
 								   .end_ps = t + 900 * US,
 								   .step = num,
+								   .run = run,
 								   .seq = -1,
 								   .launch = SS_NO_LAUNCH,
 								   .waited = true })));
+}
+
+static void add_step(struct made *m, int64_t num, int64_t arrive_us, int64_t offset_us)
+{
+	add_step_at(m, num, num, 0, arrive_us, offset_us);
 }
 
 static void end_host(struct made *m)
@@ -584,10 +592,122 @@ static void counted_collectives_are_alike(void **state)
 	assert_int_equal(c->collectives.n, 0);
 	bool said = false;
 	for (size_t i = 0; i < c->notes.n; i++)
-		said |= ss_str_contains(c->notes.v[i].text, SS_STR("one kind and size"));
+		said |= ss_str_contains(c->notes.v[i].text, SS_STR("the same kind and size"));
 	assert_true(said);
 	ss_cluster_free(c);
 	free_hosts(h, 2);
+}
+
+/* ---- steps whose numbers repeat ---- */
+
+/* Steps 10 to 14, and, as of a job that restarts at 12, 12 to 16, from the step `from` on; host 1 comes last. */
+static void make_restarted(struct made *h, int number, int from, bool runs)
+{
+	begin_host(h, number, 1790000000000000000);
+	for (int i = from; i < 10; i++) {
+		int64_t num = i < 5 ? 10 + i : 7 + i;
+		add_step_at(h, i, num, runs ? 100 + num : 0, number == 1 ? 800 : 600, 0);
+	}
+	end_host(h);
+}
+
+static bool says(const struct ss_cluster *c, const char *words)
+{
+	for (size_t i = 0; i < c->notes.n; i++)
+		if (ss_str_contains(c->notes.v[i].text, ss_str_from(words)))
+			return true;
+	return false;
+}
+
+/* The mean step is that of steps that follow one another. */
+static void assert_mean_step(struct ss_cluster *c, int64_t first, uint64_t n)
+{
+	struct ss_played p;
+	assert_ok(ss_played_choose(&p, c, UINT64_MAX, SS_NO_HOST, &err));
+	assert_int_equal(ss_step_number(&c->rounds, p.first_step), first);
+	assert_int_equal(p.nsteps, n);
+	assert_true(fabs(p.now_ps - (double)(1000 * US)) < 1);
+	ss_played_free(&p);
+}
+
+/* Each time of a number is a step of its own, and its collective is joined with that of the same time. */
+static void repeated_steps_are_steps_of_their_own(void **state)
+{
+	struct made h[3];
+	(void)state;
+	for (int runs = 0; runs < 2; runs++) {
+		for (int i = 0; i < 3; i++)
+			make_restarted(&h[i], i, 0, runs);
+		struct ss_cluster *c = cluster_of(h, 3);
+		assert_int_equal(c->collectives.n, 10);
+		assert_int_equal(c->by_run, runs);
+		for (size_t i = 0; i < 10; i++) {
+			const struct ss_collective *k = &c->collectives.v[i];
+			assert_int_equal(k->n, 3);
+			assert_int_equal(ss_step_number(&c->rounds, k->step), i < 5 ? 10 + i : 7 + i);
+			assert_int_equal(ss_step_round(&c->rounds, k->step), i < 5 ? 0 : 1);
+			assert_int_equal(k->last_ps, (int64_t)(i * 1000 + 800) * US);
+			assert_int_equal(c->devices.v[c->members.v[k->last].device].host, 1);
+		}
+		assert_int_equal(c->devices.v[2].nsteps, 10);
+		assert_true(says(c, "step numbers repeat (steps 12 to 14 ran twice)"));
+		assert_false(says(c, "left out"));
+		assert_mean_step(c, 10, 5);
+		/* 15 comes behind the second 14. */
+		assert_true(ss_cluster_follows(c, c->steps.v[8].num, c->steps.v[7].num));
+		assert_false(ss_cluster_follows(c, c->steps.v[5].num, c->steps.v[4].num));
+		ss_cluster_free(c);
+		free_hosts(h, 3);
+	}
+}
+
+/* A recording that begins after the restart has 12 to 14 once: which time that is, nothing tells. */
+static void what_cannot_be_told_apart_is_left_out(void **state)
+{
+	struct made h[3];
+	(void)state;
+	for (int runs = 0; runs < 2; runs++) {
+		for (int i = 0; i < 3; i++)
+			make_restarted(&h[i], i, i == 2 ? 6 : 0, runs);
+		struct ss_cluster *c = cluster_of(h, 3);
+		/* 13 and 14 are on both sides unequally often; the others are joined, 12 without host 2. */
+		assert_int_equal(c->devices.v[0].nsteps, 6);
+		assert_int_equal(c->devices.v[2].nsteps, 2);
+		assert_int_equal(c->collectives.n, 6);
+		for (size_t i = 0; i < c->collectives.n; i++) {
+			const struct ss_collective *k = &c->collectives.v[i];
+			int64_t num = ss_step_number(&c->rounds, k->step);
+			assert_true(num < 13 || num > 14);
+			assert_int_equal(k->n, num < 13 ? 2 : 3);
+			assert_int_equal(ss_step_round(&c->rounds, k->step), i < 3 ? 0 : 1);
+		}
+		assert_true(says(c, "10 steps of devices are left out"));
+		assert_mean_step(c, 15, 2);
+		for (size_t i = 0; i < c->hosts.n; i++)
+			assert_false(c->hosts.v[i].stranger);
+		ss_cluster_free(c);
+		free_hosts(h, 3);
+	}
+}
+
+/* Numbers as far apart as can be leave no room for rounds: what repeats is left out. */
+static void numbers_without_room_for_rounds(void **state)
+{
+	static const int64_t nums[] = { -SS_SKEL_MAX, 5, SS_SKEL_MAX, 5, 6 };
+	struct made h;
+	(void)state;
+	begin_host(&h, 0, 1790000000000000000);
+	for (size_t i = 0; i < SS_COUNT(nums); i++)
+		add_step_at(&h, (int64_t)i, nums[i], 0, 600, 0);
+	end_host(&h);
+	struct ss_cluster *c = cluster_of(&h, 1);
+	assert_int_equal(c->rounds.span, 0);
+	assert_int_equal(c->devices.v[0].nsteps, 3);
+	assert_int_equal(c->collectives.n, 3);
+	assert_int_equal(c->collectives.v[0].step, -SS_SKEL_MAX);
+	assert_true(says(c, "step 5 ran twice") && says(c, "2 steps of devices are left out"));
+	ss_cluster_free(c);
+	free_hosts(&h, 1);
 }
 
 int main(void)
@@ -609,6 +729,9 @@ int main(void)
 		cmocka_unit_test(late_and_missing_hosts),
 		cmocka_unit_test(repeated_hosts_are_left_out),
 		cmocka_unit_test(counted_collectives_are_alike),
+		cmocka_unit_test(repeated_steps_are_steps_of_their_own),
+		cmocka_unit_test(what_cannot_be_told_apart_is_left_out),
+		cmocka_unit_test(numbers_without_room_for_rounds),
 	};
 	return RUN_TESTS(tests);
 }

@@ -453,6 +453,31 @@ static struct ss_grpc_status against(struct ss_str bytes)
 
 #define SETTINGS "\0\0\0\4\0\0\0\0\0"
 
+/* The status of a call without a deadline to "peer:1", which accepts the connection and never says a word. */
+static struct ss_grpc_status ask_silence(struct ss_grpc_channel_config config)
+{
+	int fds[2];
+	struct ss_err err = { 0 };
+	struct ss_grpc_status st;
+	config.target = "peer:1";
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	struct ss_grpc_channel *ch = ss_grpc_channel_adopt(fds[0], &config, &err);
+	assert_false(ss_grpc_unary(ch, &(struct ss_grpc_call_config){ .method = "/a/b" }, NULL, &st));
+	ss_grpc_channel_close(ch);
+	close(fds[1]);
+	assert_int_equal(st.code, SS_GRPC_UNAVAILABLE);
+	return st;
+}
+
+/* A server that hangs is given up. */
+static void no_greeting(void **state)
+{
+	(void)state;
+	struct ss_grpc_status st = ask_silence((struct ss_grpc_channel_config){ .connect_ms = 20 });
+	assert_string_equal(st.text, "peer:1 accepts connections but does not answer: the program hangs, or the port "
+				     "belongs to another service");
+}
+
 static void bad_servers(void **state)
 {
 	static const struct {
@@ -556,21 +581,12 @@ static void nobody_there(void **state)
 	ss_grpc_channel_close(ch);
 }
 
-/* Somebody accepts and never says a word: a keepalive finds out. */
+/* A keepalive finds out, too. */
 static void silence(void **state)
 {
-	int fds[2];
-	struct ss_err err = { 0 };
-	struct ss_grpc_status st;
 	(void)state;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
-	struct ss_grpc_channel *ch = ss_grpc_channel_adopt(
-		fds[0], &(struct ss_grpc_channel_config){ .target = "peer:1", .keepalive_ms = 50 }, &err);
-	assert_false(ss_grpc_unary(ch, &(struct ss_grpc_call_config){ .method = "/a/b" }, NULL, &st));
-	assert_int_equal(st.code, SS_GRPC_UNAVAILABLE);
+	struct ss_grpc_status st = ask_silence((struct ss_grpc_channel_config){ .keepalive_ms = 50 });
 	assert_non_null(strstr(st.text, "stopped answering"));
-	ss_grpc_channel_close(ch);
-	close(fds[1]);
 }
 
 int main(void)
@@ -590,6 +606,7 @@ int main(void)
 		cmocka_unit_test(goodbye),
 		cmocka_unit_test(stopped_in_the_middle),
 		cmocka_unit_test(token),
+		cmocka_unit_test(no_greeting),
 		cmocka_unit_test(bad_servers),
 		cmocka_unit_test(bad_clients),
 		cmocka_unit_test(nobody_there),

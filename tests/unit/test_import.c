@@ -278,6 +278,9 @@ static void kernels_get_the_operation_that_launched_them(void **state)
 	assert_str(stat_of("/device:GPU:1", gpu, 0, "kernel_details").s,
 		   "regs:16 static_shared:64 dynamic_shared:0 grid:2,1,1 block:8,1,1 occ_pct:0");
 	assert_str(ss_event_name(plane("/host:CPU"), cpu->ev.meta[0]), "ProfilerStep");
+	assert_str(ss_event_label(plane("/host:CPU"), cpu->ev.meta[0]), "ProfilerStep#3");
+	assert_str(ss_event_kind_label(plane("/host:CPU"), cpu->ev.meta[0]), "ProfilerStep");
+	assert_int_equal(ss_event_display_name(plane("/host:CPU"), cpu->ev.meta[0]).n, 0);
 	assert_int_equal(stat_of("/host:CPU", cpu, 0, "step_num").u, 3);
 	assert_int_equal(ss_event_group(plane("/device:GPU:1"), gpu, 0), 0);
 	ss_host_close(&host);
@@ -303,6 +306,7 @@ static void copies_of_pytorch_are_copies(void **state)
 		assert_true(ss_chrome_args_kineto(SS_STR("gpu_memcpy"), SS_KINETO_MEMCPY, &name, &a, &args));
 		assert_str(name, cases[i].ours);
 		assert_int_equal(ss_op_name_parse(name).category, cases[i].category);
+		assert_int_equal(ss_op_name_parse(ss_str_from(cases[i].theirs)).category, cases[i].category);
 		name = ss_str_from(cases[i].theirs);
 		assert_true(ss_chrome_args_kineto(SS_STR("cpu_op"), SS_KINETO_OPERATOR, &name, &a, &args));
 		assert_str(name, cases[i].theirs);

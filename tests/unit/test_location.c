@@ -106,9 +106,11 @@ static void brings_files(void **state)
 	FILE *made = fopen(path, "w");
 	assert_non_null(made);
 	fclose(made);
-	assert_false(ss_provides());
+	assert_false(ss_provides(ss_str_from(path)));
 	ss_provider_add(&p);
-	assert_true(ss_provides());
+	assert_true(ss_provides(ss_str_from(path)));
+	assert_true(ss_provides(ss_str_from(dir)));
+	assert_false(ss_provides(SS_STR("/tmp/location-other/file")));
 	assert_true(ss_file_open(&f, path, &err));
 	ss_file_close(&f);
 	assert_true(asked == SS_WHOLE_FILE);
@@ -122,7 +124,7 @@ static void brings_files(void **state)
 	assert_false(ss_file_open(&f, path, &err));
 	assert_string_equal(err.text, "not today");
 	ss_provider_remove(&p);
-	assert_false(ss_provides());
+	assert_false(ss_provides(ss_str_from(path)));
 	snprintf(path, sizeof(path), "%s/file", dir);
 	unlink(path);
 	rmdir(dir);

@@ -107,6 +107,7 @@ static void rows_become_events(void **state)
 	assert_str(name_of("/device:GPU:1", stream, 0), "void gemm(float)");
 	assert_int_equal(stream->ev.dur_ps[0], 1500000);
 	assert_str(name_of("/device:GPU:1", stream, 1), "MemcpyHtoD (Pinned -> Device)");
+	assert_str(ss_event_label(plane("/device:GPU:1"), stream->ev.meta[1]), "Memcpy HtoD (Pinned -> Device)");
 	assert_true(ss_str_contains(stat_of("/device:GPU:1", stream, 0, "kernel_details").s, SS_STR("grid:8,1,1 block:128,1,1")));
 	assert_int_equal(thread->ev.n, 3);
 	assert_str(name_of("/host:CPU", thread, 1), "aten::mm");

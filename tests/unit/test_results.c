@@ -282,6 +282,11 @@ static void scales_values(void **state)
 		{ SS_UNIT_FRAC, 0.4567, "45.7%" },	{ SS_UNIT_PERCENT, 45.67, "45.7%" },
 		{ SS_UNIT_COUNT, 17, "17" },		{ SS_UNIT_FLOPS, 2.5e12, "2.500 T" },
 		{ SS_UNIT_US, -3.25, "-3.250 us" },	{ SS_UNIT_NONE, NAN, "-" },
+		/* What is there is not nothing, and what lacks something is not all. */
+		{ SS_UNIT_FRAC, 0, "0.0%" },		{ SS_UNIT_FRAC, 1, "100.0%" },
+		{ SS_UNIT_FRAC, 0.0004, "<0.1%" },	{ SS_UNIT_PERCENT, 99.96, ">99.9%" },
+		{ SS_UNIT_FRAC, 0.0006, "0.1%" },	{ SS_UNIT_PERCENT, 99.94, "99.9%" },
+		{ SS_UNIT_FRAC, -0.0004, "-<0.1%" },	{ SS_UNIT_PERCENT, 104.2, "104.2%" },
 	};
 	(void)state;
 	for (size_t i = 0; i < SS_COUNT(cases); i++) {

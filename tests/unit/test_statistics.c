@@ -15,14 +15,14 @@ static void close_to(double got, double want, double tolerance)
 static void student_as_in_scipy(void **state)
 {
 	static const struct {
-		double t, df, cdf, two_sided;
-	} cdfs[] = {
-		{ 1, 1, 0.75, 0.5 },
-		{ 2.5, 3.3, 0.9599735818458228, 0.08005283630835447 },
-		{ 0.1, 100, 0.5397277344520743, 0.9205445310958512 },
-		{ -4, 12, 0.0008808481221975133, 0.0017616962443950267 },
-		{ 30, 2, 0.9994453686590201, 0.001109262681959659 },
-		{ 1.96, 1e6, 0.9750019662073651, 0.04999606758526985 },
+		double t, df, two_sided;
+	} tails[] = {
+		{ 1, 1, 0.5 },
+		{ 2.5, 3.3, 0.08005283630835447 },
+		{ 0.1, 100, 0.9205445310958512 },
+		{ -4, 12, 0.0017616962443950267 },
+		{ 30, 2, 0.001109262681959659 },
+		{ 1.96, 1e6, 0.04999606758526985 },
 	};
 	static const double quantiles[][3] = { { 0.975, 4, 2.7764451051977934 },
 					       { 0.8, 3.7, 0.9498778242960849 },
@@ -30,10 +30,8 @@ static void student_as_in_scipy(void **state)
 					       { 0.025, 10, -2.2281388519862753 },
 					       { 0.6, 0.5, 0.3979754267847907 } };
 	(void)state;
-	for (size_t i = 0; i < SS_COUNT(cdfs); i++) {
-		close_to(ss_student_cdf(cdfs[i].t, cdfs[i].df), cdfs[i].cdf, 1e-9);
-		close_to(ss_student_two_sided(cdfs[i].t, cdfs[i].df), cdfs[i].two_sided, 1e-8);
-	}
+	for (size_t i = 0; i < SS_COUNT(tails); i++)
+		close_to(ss_student_two_sided(tails[i].t, tails[i].df), tails[i].two_sided, 1e-8);
 	for (size_t i = 0; i < SS_COUNT(quantiles); i++)
 		close_to(ss_student_quantile(quantiles[i][0], quantiles[i][1]), quantiles[i][2], 1e-8);
 	assert_true(isnan(ss_student_two_sided(1, 0)));

@@ -254,7 +254,7 @@ static void replay_and_rule_agree(void **state)
 		idle = k;
 		make_run(&r, 4, always);
 		assert_true(ss_straggler_verdict(&r.m, &v, &err));
-		struct ss_what_if *w = ss_what_if_of(ss_model_cluster(&r.m, &err), &err);
+		struct ss_what_if *w = ss_what_if_of(ss_model_cluster(&r.m, &err), SS_PLAYED_MOST, SS_NO_HOST, &err);
 		assert_non_null(w);
 		assert_true(ss_what_if_step_us(w, SS_HOST_AS_MEDIAN, SS_STR(""), 2, &us));
 		assert_true(v.lost_us_per_step > 100);
@@ -263,6 +263,48 @@ static void replay_and_rule_agree(void **state)
 		free_run(&r, 4);
 	}
 	idle = false;
+}
+
+/* At most so many events: the recorded steps are found again, and what the late host costs. */
+static void assert_played(struct run *r, uint64_t most, uint64_t steps, uint32_t hosts)
+{
+	struct ss_err err = { 0 };
+	double as_recorded, as_median;
+	struct ss_what_if *w = ss_what_if_of(ss_model_cluster(&r->m, &err), most, 2, &err);
+	assert_non_null(w);
+	const struct ss_played *p = ss_what_if_played(w);
+	assert_int_equal(p->whole, steps == STEPS);
+	assert_int_equal(p->nsteps, steps);
+	assert_int_equal(p->nsteps_all, STEPS);
+	assert_int_equal(p->nhosts, hosts);
+	assert_true(p->hosts[2]);
+	assert_true(p->events <= most || hosts == 2);
+	assert_int_equal(p->last_step - p->first_step, steps - 1);
+	assert_true(ss_what_if_step_us(w, SS_AS_RECORDED, SS_STR(""), 2, &as_recorded));
+	assert_true(ss_what_if_step_us(w, SS_HOST_AS_MEDIAN, SS_STR(""), 2, &as_median));
+	assert_true(fabs(as_recorded - ss_what_if_now_us(w)) < 0.01 * as_recorded);
+	assert_true(fabs(p->now_ps - p->now_all_ps) < 0.1 * p->now_all_ps);
+	assert_true(as_recorded - as_median > 0.02 * as_recorded);
+	ss_what_if_free(w);
+}
+
+/* Of a run that is too large some steps are played back, and of steps that are too large some hosts. */
+static void part_of_a_run(void **state)
+{
+	(void)state;
+	struct run r;
+	struct ss_err err = { 0 };
+	make_run(&r, 4, always);
+	struct ss_what_if *w = ss_what_if_of(ss_model_cluster(&r.m, &err), SS_PLAYED_MOST, SS_NO_HOST, &err);
+	assert_non_null(w);
+	uint64_t all = ss_what_if_played(w)->events_all, step = all / STEPS;
+	ss_what_if_free(w);
+	assert_played(&r, all, STEPS, 4);
+	assert_played(&r, step * 5, 5, 4);
+	assert_played(&r, step * 2, 2, 4);
+	assert_played(&r, step * 3 / 2, 2, 3);
+	assert_played(&r, 1, 2, 2);
+	free_run(&r, 4);
 }
 
 /* Steps that last from the end of the one before, and those of which only the mark is known. */
@@ -305,6 +347,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules),
+		cmocka_unit_test(part_of_a_run),
 		cmocka_unit_test(steps_by_their_numbers),
 		cmocka_unit_test(unexplained_idle_time),
 		cmocka_unit_test(replay_and_rule_agree),

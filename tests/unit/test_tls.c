@@ -1,6 +1,7 @@
 /* test_tls.c - gRPC over TLS: authorities, names, certificates on both sides, and what must not work. */
 #include "rpc/grpc_client.h"
 #include "rpc/grpc_server.h"
+#include "rpc/loaded.h"
 #include "rpc/tls.h"
 
 #include "unit.h"
@@ -112,9 +113,24 @@ static void bad_files(void **state)
 	}
 }
 
+/* The error names the package to install, and the reason that the system gives for the first name. */
+static void missing_library(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "libstepscope-none.so.7", "libstepscope-none.so.6" };
+	const struct ss_loaded none = { "this test needs libnone", "none", names, 2 };
+	struct ss_err err = { 0 };
+	assert_null(ss_load_library(&none, &err));
+	assert_int_equal(err.code, SS_ENOTFOUND);
+	assert_ptr_equal(strstr(err.text, "this test needs libnone, which is not installed ("), err.text);
+	assert_non_null(strstr(err.text, "libstepscope-none.so.7"));
+	assert_non_null(strstr(err.text, "The package 'none' brings it: apt, dnf, apk or brew install none"));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(works), cmocka_unit_test(refused), cmocka_unit_test(bad_files) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(works), cmocka_unit_test(refused), cmocka_unit_test(bad_files),
+					   cmocka_unit_test(missing_library) };
 	signal(SIGPIPE, SIG_IGN);
 	return RUN_TESTS(tests);
 }
