@@ -91,13 +91,28 @@ uint64_t ss_hlo_shape_elements(struct ss_str shape)
 	return over ? UINT64_MAX : n;
 }
 
+/* Bits of an element whose layout packs several into a byte, as E(4) does; 0 if it has none. */
+static uint64_t packed_bits(struct ss_str layout)
+{
+	struct ss_pb c = ss_pb_of(layout);
+	struct ss_pb_field f;
+	uint64_t bits = 0;
+	while (ss_pb_next(&c, &f))
+		if (f.key == PB_VAR(LAYOUT_ELEMENT_BITS))
+			bits = f.u;
+	return bits > INT64_MAX ? 0 : bits;
+}
+
 int64_t ss_hlo_shape_bytes(struct ss_str shape)
 {
 	struct parts p = read_parts(shape);
 	if (p.type == SS_HLO_TUPLE)
 		return (int64_t)p.nelements * 8;
-	uint64_t n = ss_hlo_shape_elements(shape), each = (ss_hlo_type_bits(p.type) + 7) / 8;
-	return each && n > (uint64_t)INT64_MAX / each ? INT64_MAX : (int64_t)(n * each);
+	uint64_t n = ss_hlo_shape_elements(shape), bits = packed_bits(p.layout);
+	uint64_t each = bits ? bits : (ss_hlo_type_bits(p.type) + 7) / 8, unit = bits ? 8 : 1;	/* bits or bytes */
+	if (each && n > (uint64_t)INT64_MAX / each)
+		return INT64_MAX;
+	return (int64_t)(n * each / unit + (n * each % unit != 0));
 }
 
 static void print_ids(struct ss_buf *b, struct ss_str message, uint32_t field)

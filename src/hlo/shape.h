@@ -42,8 +42,9 @@ uint32_t ss_hlo_shape_rank(struct ss_str shape);
 /* Number of elements of an array, UINT64_MAX when it has more. */
 uint64_t ss_hlo_shape_elements(struct ss_str shape);
 /*
- * Bytes without tiling and padding: elements times bytes of one (at least one); of a tuple 8 for
- * each element, its table of pointers. Saturates at INT64_MAX.
+ * Bytes without tiling and padding: elements times bytes of one (at least one), or times the bits
+ * that the layout gives each, rounded up; of a tuple 8 for each element, its table of pointers.
+ * Saturates at INT64_MAX.
  */
 int64_t ss_hlo_shape_bytes(struct ss_str shape);
 /* Element of a tuple, empty when it has not so many. Linear in `i`. */

@@ -183,6 +183,24 @@ static void prints_shapes(void **state)
 	ss_buf_free(&b);
 }
 
+/* u2[9]: a byte each, or four in a byte where the layout packs them. */
+static void counts_packed_elements(void **state)
+{
+	static struct bytes layout, odd, plain, packed;
+	(void)state;
+	put_num(&plain, SHAPE_ELEMENT_TYPE, SS_HLO_U2);
+	put_num(&plain, SHAPE_DIMENSIONS, 9);
+	assert_int_equal(ss_hlo_shape_bytes(bytes_str(&plain)), 9);
+	put_num(&layout, LAYOUT_ELEMENT_BITS, 2);
+	packed = plain;
+	put_msg(&packed, SHAPE_LAYOUT, &layout);
+	assert_int_equal(ss_hlo_shape_bytes(bytes_str(&packed)), 3);
+	put_num(&odd, LAYOUT_ELEMENT_BITS, (uint64_t)-1);
+	packed = plain;
+	put_msg(&packed, SHAPE_LAYOUT, &odd);
+	assert_int_equal(ss_hlo_shape_bytes(bytes_str(&packed)), 9);
+}
+
 /* Tuples in tuples, deeper than anybody writes. */
 static void bounds_nesting(void **state)
 {
@@ -205,7 +223,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plays),	 cmocka_unit_test(shares),	  cmocka_unit_test(refuses_nonsense),
-		cmocka_unit_test(prints_shapes), cmocka_unit_test(bounds_nesting),
+		cmocka_unit_test(prints_shapes), cmocka_unit_test(counts_packed_elements),
+		cmocka_unit_test(bounds_nesting),
 	};
 	return RUN_TESTS(tests);
 }
