@@ -2,9 +2,9 @@
  * exclusive.h - attribution of time: each moment of a window goes to exactly one of the spans that
  * cover it.
  *
- * * * * Of the spans that cover a moment the one with the least rank gets it; among claims of one rank,
- * to the claim that began last (of nested spans, the innermost); among claims with equal begin, to the
- * claim that ends first. So the pieces add up to the window, whatever overlaps. The caller gives ranks
+ * A moment goes to the claim with the least rank that covers it; among claims of one rank, to the one
+ * that began last (of nested spans, the innermost); among claims with equal begin, to the one that
+ * ends first. So the pieces add up to the window, whatever overlaps. The caller gives ranks
  * to classes ("compute before communication before copies") and sums the pieces.
  */
 #ifndef SS_BASE_EXCLUSIVE_H

@@ -64,6 +64,14 @@ struct ss_tally {
 };
 
 /* Sums of a unit; of a reader's none by step and owner. */
+/* A step, the time between two, or all time where there are no steps. */
+struct ss_sums_step {
+	int64_t begin_ps, end_ps;
+	enum ss_time_region region;
+	struct ss_unit_step *kept; /* NULL */
+	size_t at;		   /* the window; SIZE_MAX between steps */
+};
+
 struct ss_time_sums {
 	uint64_t ps[SS_TIME_COUNT][SS_REGION_COUNT];
 	struct ss_unit_step *steps;	      /* in the build's arena; NULL */
@@ -72,6 +80,7 @@ struct ss_time_sums {
 	SS_VEC(struct ss_tally) device, host, calls;
 	uint32_t first;
 	size_t at;			      /* windows before it are over */
+	struct ss_sums_step step;	      /* of the last piece */
 };
 
 struct ss_time_piece {
@@ -170,20 +179,6 @@ bool ss_sums_begin(struct ss_time_sums *s, struct ss_attr_build *b);
 /* A piece of time, cut at the bounds of steps; SS_NONE: it has no owner. Begins ascend until `at` is set to 0. */
 bool ss_sums_add(struct ss_time_sums *s, struct ss_attr_build *b, const struct ss_time_piece *p);
 void ss_sums_free(struct ss_time_sums *s);
-/* Of an owner that the device has named; NULL: no memory. Those before move when another one comes. */
-struct ss_tally *ss_sums_of_device(struct ss_time_sums *s, uint32_t owner);
-
-/* A step, or the window where there are none, and its sums. */
-struct ss_sums_step {
-	int64_t begin_ps, end_ps;
-	enum ss_time_region region;
-	struct ss_unit_step *kept; /* NULL */
-	size_t at;
-};
-
-/* The step that holds a moment after all pieces; false: the moment lies between steps. */
-bool ss_sums_step_at(const struct ss_time_sums *s, const struct ss_windows *w, int64_t t_ps, struct ss_sums_step *out);
-
 /* sweep.c: what threads claim, and a device unless it is NULL, into `sums`. */
 bool ss_attr_sweep(struct ss_attr_build *b, const struct ss_device_claims *d, struct ss_time_sums *sums);
 /*

@@ -125,7 +125,7 @@ static void read_kind(struct pass *s, struct device_kind *k, uint32_t meta)
 	k->owner = k->claims ? ss_named_owner(s->b, k->class, s->plane, meta, SS_NONE, false) : 0;
 }
 
-static inline struct device_kind *kind_at(struct pass *s, uint32_t meta)
+static const struct device_kind *kind_at(struct pass *s, uint32_t meta)
 {
 	uint32_t n = s->p->x->nevent_meta;
 	struct device_kind *k = &s->known[meta < n ? meta : n];
@@ -135,7 +135,7 @@ static inline struct device_kind *kind_at(struct pass *s, uint32_t meta)
 }
 
 /* Facts about an event besides its time. */
-static inline bool note_more(struct pass *s, const struct device_kind *k, uint32_t meta, int64_t begin_ps, uint64_t dur_ps)
+static bool note_more(struct pass *s, const struct device_kind *k, uint32_t meta, int64_t begin_ps, uint64_t dur_ps)
 {
 	if (!k->counts_more)
 		return true;
@@ -143,12 +143,11 @@ static inline bool note_more(struct pass *s, const struct device_kind *k, uint32
 	return k->class != SS_TIME_COLLECTIVE || note_meeting(s, k, begin_ps, dur_ps);
 }
 
-/* Events that claim, from the first's begin to the last's end. */
-static void count_events(struct ss_device_claims *out, int64_t begin_ps, int64_t end_ps, uint64_t n, uint64_t dur_ps)
+static void count_event(struct ss_device_claims *out, const struct ss_claim *c, uint64_t dur_ps)
 {
-	out->first_ps = out->first_ps < begin_ps ? out->first_ps : begin_ps;
-	out->last_ps = out->last_ps > end_ps ? out->last_ps : end_ps;
-	out->ops += n;
+	out->first_ps = out->first_ps < c->begin_ps ? out->first_ps : c->begin_ps;
+	out->last_ps = out->last_ps > c->end_ps ? out->last_ps : c->end_ps;
+	out->ops++;
 	out->op_ps += dur_ps;
 }
 
@@ -166,7 +165,7 @@ static enum ss_device_event take_event(void *arg, const struct ss_line *l, uint3
 	if (c->owner == SS_NONE || !note_more(s, k, meta, c->begin_ps, l->ev.dur_ps[i]))
 		return SS_DEVICE_EVENT_FAILED;
 	s->b->named.v[c->owner].count++;
-	count_events(s->out, c->begin_ps, c->end_ps, 1, l->ev.dur_ps[i]);
+	count_event(s->out, c, l->ev.dur_ps[i]);
 	return SS_DEVICE_EVENT_CLAIMS;
 }
 
@@ -178,7 +177,7 @@ static bool works(const struct ss_claim *c)
 }
 
 /* All that works without a pause is one claim. */
-static inline bool add_work(struct ss_device_claims *out, int64_t begin_ps, int64_t end_ps)
+static bool add_work(struct ss_device_claims *out, int64_t begin_ps, int64_t end_ps)
 {
 	struct ss_claim *last = out->v.n ? &out->v.v[out->v.n - 1] : NULL;
 	if (!last || last->owner != SS_OWNER_GIVEN || last->end_ps != begin_ps)
@@ -201,97 +200,6 @@ static bool take_piece(void *arg, int64_t begin_ps, int64_t end_ps, const struct
 	return ss_sums_add(&out->sums, s->b, &p);
 }
 
-/* ---- a line that is alone ---- */
-
-/* What the walk has made: of one line it is disjoint and in the order of time. The last piece may grow until the end. */
-static bool take_made(struct pass *s, struct ss_device_walk *w, bool last)
-{
-	size_t n = last || !w->made.n ? w->made.n : w->made.n - 1;
-	bool ok = true;
-	for (size_t i = 0; ok && i < n; i++) {
-		const struct ss_claim *c = &w->made.v[i];
-		int64_t begin_ps = c->begin_ps > w->w->begin_ps ? c->begin_ps : w->w->begin_ps;
-		int64_t end_ps = c->end_ps < w->w->end_ps ? c->end_ps : w->w->end_ps;
-		ok = end_ps <= begin_ps || take_piece(s, begin_ps, end_ps, c);
-	}
-	if (n < w->made.n)
-		w->made.v[0] = w->made.v[n];
-	w->made.n -= n;
-	return ok;
-}
-
-static bool take_before(struct pass *s, struct ss_device_walk *w, int64_t begin_ps)
-{
-	struct ss_claim *last = w->made.n ? &w->made.v[w->made.n - 1] : NULL;
-	if (last && ss_device_pause_counts(w, last, begin_ps))
-		last->end_ps = begin_ps;
-	return take_made(s, w, true);
-}
-
-/* A piece of one step. */
-static inline bool take_plain_piece(struct pass *s, const struct ss_sums_step *step, enum ss_time_class class,
-				    const struct ss_claim *c)
-{
-	struct ss_device_claims *out = s->out;
-	struct ss_time_sums *sums = &out->sums;
-	if (!works(c))
-		return ss_vec_push(&out->v, *c);
-	uint32_t at = c->owner - sums->first;
-	struct ss_tally *t = at < sums->device.n ? &sums->device.v[at] : ss_sums_of_device(sums, c->owner);
-	uint64_t ps = ss_safe_between(c->begin_ps, c->end_ps);
-	if (!t || !add_work(out, c->begin_ps, c->end_ps))
-		return false;
-	sums->ps[class][step->region] += ps;
-	if (step->kept)
-		step->kept->ps[class] += ps;
-	ss_tally_add(t, step->region, c->begin_ps, c->end_ps);
-	return true;
-}
-
-/* Events from `w->next` on, while one follows the other within a step: they need no stack, and each is a piece. */
-static bool take_plain(struct pass *s, struct ss_device_walk *w)
-{
-	const struct ss_xevents *e = &w->l->ev;
-	size_t i = w->next;
-	struct ss_sums_step step;
-	if (w->open.n || w->order || e->begin_ps[i] < w->now_ps ||
-	    !ss_sums_step_at(&s->out->sums, w->w, e->begin_ps[i], &step))
-		return true;
-	const struct device_kind *kind = kind_at(s, e->meta[i]), *next;
-	uint64_t sum_ps = 0;
-	bool ok = true;
-	for (; ok && i + 1 < w->n; i++, kind = next) {
-		struct ss_claim c = { e->begin_ps[i], ss_xevents_end_ps(e, (uint32_t)i), (uint32_t)kind->rank, kind->owner };
-		int64_t next_ps = e->begin_ps[i + 1];
-		next = kind_at(s, e->meta[i + 1]);
-		if (!kind->claims || !next->claims || c.owner == SS_NONE || c.end_ps <= c.begin_ps || c.end_ps > next_ps ||
-		    next_ps >= step.end_ps || !e->dur_ps[i + 1])
-			break;
-		if (i == w->next) {
-			ok = take_before(s, w, c.begin_ps);
-			s->out->sums.at = step.at;
-		}
-		sum_ps += e->dur_ps[i];
-		s->b->named.v[c.owner].count++;
-		c.end_ps = ss_device_pause_counts(w, &c, next_ps) ? next_ps : c.end_ps;
-		ok = ok && note_more(s, kind, e->meta[i], c.begin_ps, e->dur_ps[i]) && take_plain_piece(s, &step, kind->class, &c);
-	}
-	if (i == w->next)
-		return ok;
-	w->now_ps = ss_xevents_end_ps(e, (uint32_t)(i - 1));
-	count_events(s->out, e->begin_ps[w->next], w->now_ps, i - w->next, sum_ps);
-	w->next = i;
-	return ok;
-}
-
-static bool divide_line(struct pass *s, struct ss_device_walk *w)
-{
-	bool ok = true;
-	while (ok && w->next < w->n)
-		ok = take_plain(s, w) && ss_device_walk_step(w) && take_made(s, w, false);
-	return ok && ss_device_walk_end(w) && take_made(s, w, true);
-}
-
 /* ---- all lines ---- */
 
 static bool divide(struct pass *s)
@@ -309,10 +217,7 @@ static bool divide(struct pass *s)
 		n++;
 	}
 	ok = ok && ss_sums_begin(&s->out->sums, s->b);
-	if (n == 1 && !s->b->reader)
-		ok = ok && divide_line(s, &walks[0]);
-	else
-		ok = ok && ss_exclusive_of(sources, n, w->begin_ps, w->end_ps, take_piece, s);
+	ok = ok && ss_exclusive_of(sources, n, w->begin_ps, w->end_ps, take_piece, s);
 	for (size_t i = 0; i < n; i++)
 		ss_device_walk_free(&walks[i]);
 	free(walks);

@@ -1,6 +1,8 @@
 /* device_walk.c - see device_walk.h. */
 #include "model/attribution/device_walk.h"
 
+#include "base/safe.h"
+#include "model/attribution/thresholds.h"
 #include "model/host/event_order.h"
 
 #include <stdlib.h>
@@ -23,12 +25,19 @@ static uint32_t event_at(const struct ss_device_walk *s, size_t at)
 	return s->order ? s->order[at] : (uint32_t)at;
 }
 
+/* Does the pause between a piece and the next one belong to the piece? */
+static bool pause_counts(const struct ss_device_walk *s, const struct ss_claim *c, int64_t next_ps)
+{
+	return c->end_ps < next_ps && s->p->kind == SS_PLANE_TENSOR_CORE && c->rank <= SS_RANK_COLLECTIVE &&
+	       ss_safe_between(c->end_ps, next_ps) < SS_TPU_PAUSE_PS;
+}
+
 static bool put(struct ss_device_walk *s, int64_t begin_ps, int64_t end_ps, const struct ss_claim *c)
 {
 	struct ss_claim *last = s->made.n ? &s->made.v[s->made.n - 1] : NULL;
 	if (end_ps <= begin_ps)
 		return true;
-	if (last && ss_device_pause_counts(s, last, begin_ps))
+	if (last && pause_counts(s, last, begin_ps))
 		last->end_ps = begin_ps;
 	return ss_vec_push(&s->made, ((struct ss_claim){ begin_ps, end_ps, c->rank, c->owner }));
 }
@@ -50,7 +59,7 @@ static bool go_on(struct ss_device_walk *s, int64_t until_ps)
 }
 
 /* The next event: nested ones need a second look when what they interrupt goes on. */
-bool ss_device_walk_step(struct ss_device_walk *s)
+static bool step(struct ss_device_walk *s)
 {
 	const struct ss_xevents *e = &s->l->ev;
 	uint32_t i = event_at(s, s->next++);
@@ -70,13 +79,6 @@ bool ss_device_walk_step(struct ss_device_walk *s)
 	return go_on(s, c.begin_ps) && ss_vec_push(&s->open, c);
 }
 
-bool ss_device_walk_end(struct ss_device_walk *s)
-{
-	bool ok = s->over || go_on(s, INT64_MAX);
-	s->over = true;
-	return ok;
-}
-
 bool ss_device_walk_more(struct ss_claims *c)
 {
 	struct ss_device_walk *s = c->arg;
@@ -85,9 +87,11 @@ bool ss_device_walk_more(struct ss_claims *c)
 	if (s->made.n)
 		s->made.v[0] = s->made.v[s->given];
 	while (ok && s->made.n < BATCH && s->next < s->n)
-		ok = ss_device_walk_step(s);
-	if (ok && s->next == s->n)
-		ok = ss_device_walk_end(s);
+		ok = step(s);
+	if (ok && s->next == s->n && !s->over) {
+		ok = go_on(s, INT64_MAX);
+		s->over = true;
+	}
 	c->v = s->made.v;
 	c->n = s->given = s->over || !s->made.n ? s->made.n : s->made.n - 1;
 	return ok;

@@ -5,9 +5,7 @@
 #ifndef SS_MODEL_ATTRIBUTION_DEVICE_WALK_H
 #define SS_MODEL_ATTRIBUTION_DEVICE_WALK_H
 
-#include "base/safe.h"
 #include "model/attribution/build.h"
-#include "model/attribution/thresholds.h"
 
 enum ss_device_event { SS_DEVICE_EVENT_FAILED, SS_DEVICE_EVENT_PASSES, SS_DEVICE_EVENT_CLAIMS };
 
@@ -33,16 +31,6 @@ struct ss_device_walk {
 bool ss_device_walk_begin(struct ss_device_walk *out, const struct ss_plane *p, const struct ss_line *l,
 			  const struct ss_windows *w, ss_device_event_fn *event, void *arg);
 bool ss_device_walk_more(struct ss_claims *c); /* exclusive.h; `arg` is the walk */
-/* Does the pause between a piece and the next one belong to the piece? */
-static inline bool ss_device_pause_counts(const struct ss_device_walk *s, const struct ss_claim *c, int64_t next_ps)
-{
-	return c->end_ps < next_ps && s->p->kind == SS_PLANE_TENSOR_CORE && c->rank <= SS_RANK_COLLECTIVE &&
-	       ss_safe_between(c->end_ps, next_ps) < SS_TPU_PAUSE_PS;
-}
-
-/* By hand: the next event, which there is, adds to `made`; the last one of that may grow until the end. False: no memory. */
-bool ss_device_walk_step(struct ss_device_walk *s);
-bool ss_device_walk_end(struct ss_device_walk *s);
 void ss_device_walk_free(struct ss_device_walk *s);
 
 #endif

@@ -25,6 +25,7 @@ bool ss_sums_begin(struct ss_time_sums *s, struct ss_attr_build *b)
 	if (steps && !s->steps)
 		s->steps = SS_NEW_N(b->arena, struct ss_unit_step, b->w->n);
 	s->at = 0;
+	s->step = (struct ss_sums_step){ 0 };
 	return !steps || s->steps;
 }
 
@@ -35,12 +36,6 @@ bool ss_sums_begin(struct ss_time_sums *s, struct ss_attr_build *b)
 		 ? &(vec)->v[i] \
 		 : NULL)
 
-struct ss_tally *ss_sums_of_device(struct ss_time_sums *s, uint32_t owner)
-{
-	ss_assert(owner >= s->first);
-	return AT(&s->device, (size_t)(owner - s->first));
-}
-
 /* A device names only what is its own, so that many devices with many names hold each of them once. */
 static struct ss_tally *tally_of(struct ss_time_sums *s, const struct ss_attr_build *b, uint32_t owner)
 {
@@ -49,76 +44,56 @@ static struct ss_tally *tally_of(struct ss_time_sums *s, const struct ss_attr_bu
 		return AT(&s->calls, call);
 	if (owner >= b->first_host_owner)
 		return AT(&s->host, (size_t)(owner - b->first_host_owner));
-	return ss_sums_of_device(s, owner);
+	ss_assert(owner >= s->first);
+	return AT(&s->device, (size_t)(owner - s->first));
 }
 
-static bool give(struct ss_time_sums *s, struct ss_attr_build *b, const struct ss_time_piece *p,
-		 enum ss_time_region region, size_t step)
+/* A piece within `s->step`. */
+static bool give(struct ss_time_sums *s, struct ss_attr_build *b, const struct ss_time_piece *p)
 {
+	const struct ss_sums_step *step = &s->step;
 	uint64_t ps = ss_safe_between(p->begin_ps, p->end_ps);
-	s->ps[p->class][region] += ps;
+	s->ps[p->class][step->region] += ps;
 	if (b->reader) {
-		b->reader->piece(b->reader->arg, step, p->owner & SS_OWNER_CALL ? SS_NO_OWNER : p->owner, p->class, ps);
+		b->reader->piece(b->reader->arg, step->at, p->owner & SS_OWNER_CALL ? SS_NO_OWNER : p->owner, p->class, ps);
 		return true;
 	}
-	if (step != SIZE_MAX && s->steps)
-		s->steps[step].ps[p->class] += ps;
+	if (step->kept)
+		step->kept->ps[p->class] += ps;
 	if (p->owner == SS_NONE)
 		return true;
 	struct ss_tally *t = tally_of(s, b, p->owner);
 	if (!t)
 		return false;
-	ss_tally_add(t, region, p->begin_ps, p->end_ps);
+	ss_tally_add(t, step->region, p->begin_ps, p->end_ps);
 	return true;
 }
 
-static enum ss_time_region region_of(const struct ss_window *w)
+/* The step that holds a moment, or the time between two; without steps all time is one. */
+static void find_step(struct ss_time_sums *s, const struct ss_windows *w, int64_t t_ps)
 {
-	return !w ? SS_REGION_BETWEEN : w->outlier ? SS_REGION_OUTLIERS : SS_REGION_STEPS;
-}
-
-bool ss_sums_step_at(const struct ss_time_sums *s, const struct ss_windows *w, int64_t t_ps, struct ss_sums_step *out)
-{
-	size_t i = s->at;
-	while (i < w->n && w->v[i].end_ps <= t_ps)
-		i++;
-	*out = (struct ss_sums_step){ w->begin_ps, w->end_ps, SS_REGION_STEPS, NULL, i };
-	if (i < w->n) {
-		out->begin_ps = w->v[i].begin_ps;
-		out->end_ps = w->v[i].end_ps;
-		out->region = region_of(&w->v[i]);
-		out->kept = s->steps ? &s->steps[i] : NULL;
-	}
-	return (!w->n || i < w->n) && out->begin_ps <= t_ps && t_ps < out->end_ps;
-}
-
-/* Cut at the bounds of steps. */
-static bool add_parts(struct ss_time_sums *s, struct ss_attr_build *b, const struct ss_time_piece *p)
-{
-	const struct ss_windows *w = b->w;
-	struct ss_time_piece part = *p;
-	bool ok = true;
-	for (; ok && part.begin_ps < p->end_ps; part.begin_ps = part.end_ps) {
-		while (s->at < w->n && w->v[s->at].end_ps <= part.begin_ps)
-			s->at++;
-		const struct ss_window *next = s->at < w->n ? &w->v[s->at] : NULL;
-		bool inside = next && next->begin_ps <= part.begin_ps;
-		int64_t to_ps = !next ? p->end_ps : inside ? next->end_ps : next->begin_ps;
-		part.end_ps = to_ps < p->end_ps ? to_ps : p->end_ps;
-		ok = give(s, b, &part, region_of(inside ? next : NULL), inside ? s->at : SIZE_MAX);
-	}
-	return ok;
+	while (s->at < w->n && w->v[s->at].end_ps <= t_ps)
+		s->at++;
+	const struct ss_window *next = s->at < w->n ? &w->v[s->at] : NULL;
+	if (next && next->begin_ps <= t_ps)
+		s->step = (struct ss_sums_step){ next->begin_ps, next->end_ps, next->outlier ? SS_REGION_OUTLIERS : SS_REGION_STEPS,
+						 s->steps ? &s->steps[s->at] : NULL, s->at };
+	else
+		s->step = (struct ss_sums_step){ t_ps, next ? next->begin_ps : INT64_MAX,
+						 w->n ? SS_REGION_BETWEEN : SS_REGION_STEPS, NULL, SIZE_MAX };
 }
 
 bool ss_sums_add(struct ss_time_sums *s, struct ss_attr_build *b, const struct ss_time_piece *p)
 {
-	const struct ss_windows *w = b->w;
-	if (!w->n)
-		return give(s, b, p, SS_REGION_STEPS, SIZE_MAX);
-	const struct ss_window *at = s->at < w->n ? &w->v[s->at] : NULL;
-	if (at && at->begin_ps <= p->begin_ps && p->end_ps <= at->end_ps)
-		return give(s, b, p, region_of(at), s->at);
-	return add_parts(s, b, p);
+	struct ss_time_piece part = *p;
+	bool ok = true;
+	for (; ok && part.begin_ps < p->end_ps; part.begin_ps = part.end_ps) {
+		if (part.begin_ps < s->step.begin_ps || part.begin_ps >= s->step.end_ps)
+			find_step(s, b->w, part.begin_ps);
+		part.end_ps = p->end_ps < s->step.end_ps ? p->end_ps : s->step.end_ps;
+		ok = give(s, b, &part);
+	}
+	return ok;
 }
 
 void ss_sums_free(struct ss_time_sums *s)
