@@ -142,7 +142,7 @@ static bool unite(struct cli_parts *p, struct ss_err *err)
 			if (o->host && (o->host->digest != h->digest || !ss_str_eq(o->host->packed, h->packed) ||
 					!ss_str_eq(o->host->facts.bytes, h->facts.bytes)))
 				ok = ss_fail(err, SS_EINVAL,
-					     "host '" SS_FMT "' is in '" SS_FMT "' and, of another recording, in '" SS_FMT "'",
+					     "host '" SS_FMT "' is in '" SS_FMT "', and another recording of it is in '" SS_FMT "'",
 					     SS_ARG(first->hosts[h->index]), SS_ARG(p->paths.v[o->shard]), SS_ARG(p->paths.v[i]));
 			*o = (struct owner){ h, i };
 		}

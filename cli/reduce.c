@@ -216,7 +216,7 @@ const struct cli_command cli_command_reduce = {
 	.name = "reduce",
 	.args = "PATH [--run R] [--shard I/N] [--out DIR]",
 	.summary = "reduce hosts to small parts, which 'stepscope merge' joins",
-	.help = "Reads every N-th host of the run, from the I-th, and writes DIR/part-I-of-N.ssp: some 5 % of their bytes. "
+	.help = "Reads every N-th host of the run, from the I-th, and writes DIR/part-I-of-N.ssp: about 5 % of their bytes. "
 		"'stepscope merge DIR'\n"
 		"joins the parts of all shards, wherever they were made; 'stepscope summary DIR' and the tools that combine hosts\n"
 		"(overview_page, input_pipeline_analyzer, pod_viewer, collectives, stragglers and others) answer from DIR as from "

@@ -101,7 +101,7 @@ static void put_steps(struct ss_out *o, const struct ss_verdict *v, const struct
 		ss_out_printf(o, " (confidence %.0f%%)", 100 * v->confidence);
 	if (has_pauses(v)) {
 		ss_format_value(mean, sizeof(mean), SS_UNIT_MS, (double)v->between_ps / (double)v->steps / 1e9);
-		ss_out_printf(o, "; %s pass between them for each step", mean);
+		ss_out_printf(o, "; %s per step pass between them", mean);
 	}
 	ss_out_char(o, '\n');
 }
@@ -112,7 +112,7 @@ static void put_parts(struct ss_out *o, const struct ss_verdict *v, const struct
 	double whole = (double)v->window_ps, left[SS_TIME_COUNT + 1], steps = v->steps ? (double)v->steps : 1;
 	if (!(whole > 0))
 		return;
-	heading(o, style, has_pauses(v) ? "Where the time of a step goes, and what passes between steps for each"
+	heading(o, style, has_pauses(v) ? "Where the time of a step goes, with the time between steps"
 			  : v->steps    ? "Where the time of a step goes"
 					: "Where the time goes");
 	for (int c = 0; c < SS_TIME_COUNT; c++)
@@ -204,7 +204,7 @@ static void put_findings(struct ss_out *o, const struct ss_verdict *v, const str
 		ss_out_lit(o, "The profile holds no events that show a bottleneck.\n");
 	for (size_t i = 0; i < v->nfindings; i++) {
 		if (i == 1)
-			heading(o, style, "What else takes time, or may take time");
+			heading(o, style, "Other findings");
 		ss_out_z(o, i ? "  " : "");
 		ss_text_tone(o, style, i ? SS_TONE_PLAIN : SS_TONE_BOLD);
 		ss_text_wrap(o, style, v->findings[i].text, i ? 4 : 0);

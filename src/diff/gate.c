@@ -252,11 +252,11 @@ static void judge_row(struct ss_gate *g, const struct ss_diff *d, struct ss_limi
 	bool sure = c->p < d->options.alpha && (!d->one_run || c->low > d->options.band_frac * c->base);
 	bool outliers = step && out->significant && c->delta + out->c.delta > l->limit;
 	if (!(l->limit > 0) || isnan(c->delta))
-		decide(l, SS_GATE_NO_VERDICT, SS_STR("the base has no time of it: give the limit in us, ms or s"));
+		decide(l, SS_GATE_NO_VERDICT, SS_STR("this metric is 0 in the base: give the limit in us, ms or s"));
 	else if (d->one_run && step && l->limit < band)
 		decide(l, SS_GATE_NO_VERDICT,
 		       ss_arena_printf(&g->arena,
-				       "one run a side cannot tell less than %g %%: record 3 or more runs a side",
+				       "one run a side cannot show changes below %g %%: record 3 or more runs a side",
 				       100 * d->options.band_frac));
 	else if (c->delta > l->limit && sure)
 		decide(l, SS_GATE_FAIL,
@@ -299,7 +299,7 @@ static bool judge_limit(struct ss_gate *g, struct ss_diff *d, struct ss_limit *l
 	l->limit = l->delta = l->base = l->low = l->high = l->mde = NAN;
 	if (runs < g->min_runs) {
 		decide(l, SS_GATE_NO_VERDICT,
-		       ss_arena_printf(&g->arena, "a side has %zu run%s, and %zu are asked for", runs, runs == 1 ? "" : "s",
+		       ss_arena_printf(&g->arena, "a side has %zu run%s, and --min-runs asks for %zu", runs, runs == 1 ? "" : "s",
 				       g->min_runs));
 		return true;
 	}

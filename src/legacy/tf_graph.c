@@ -543,8 +543,8 @@ static void note_functions(struct graph_answer *j)
 		return;
 	ss_result_note(j->out, SS_INFO,
 		       ss_arena_printf(j->q->arena,
-				       "%u operations stand in functions and are not judged; the operators of %u of them "
-				       "are none that a TPU runs",
+				       "%u operations stand in functions and are not judged; a TPU does not run the "
+				       "operators of %u of them",
 				       in_functions, unknown));
 }
 

@@ -44,10 +44,11 @@ static void add_notes(struct ss_result *r, struct ss_model *m)
 						       (unsigned long long)h->ndropped, h->ndropped == 1 ? "" : "s"));
 		if (h->nclipped)
 			ss_result_note(r, SS_WARNING,
-				       ss_arena_printf(r->arena, SS_FMT ": %llu event%s later than 64 bits of "
-						       "picoseconds can tell (106 days); what lasts longer "
-						       "is cut off there", SS_ARG(h->name),
-						       (unsigned long long)h->nclipped, h->nclipped == 1 ? " ends" : "s end"));
+				       ss_arena_printf(r->arena, SS_FMT ": %llu event%s after the last moment that 64 bits "
+						       "of picoseconds can hold (106 days), and %s cut off "
+						       "there", SS_ARG(h->name),
+						       (unsigned long long)h->nclipped, h->nclipped == 1 ? " ends" : "s end",
+						       h->nclipped == 1 ? "is" : "are"));
 	}
 	pthread_mutex_unlock(&m->lock);
 }
@@ -271,7 +272,7 @@ bool ss_request_refuse_parts(const struct ss_tool *t, struct ss_err *err)
 		if (ss_tools[i]->flags & SS_TOOL_OF_PARTS)
 			ss_buf_printf(&names, "%s%s", names.n ? ", " : "", ss_tools[i]->name);
 	ss_fail(err, SS_ENOTFOUND,
-		"%s needs the profiles themselves, for parts hold no events: 'stepscope tool %s LOGDIR' answers it. Parts answer "
+		"%s needs the profiles themselves, because parts hold no events: run 'stepscope tool %s LOGDIR'. Parts answer "
 		SS_FMT,
 		t->name, t->name, SS_ARG(ss_buf_get(&names)));
 	ss_buf_free(&names);

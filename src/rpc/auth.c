@@ -12,7 +12,7 @@ bool ss_auth_sign(const struct ss_auth *a, const struct ss_curl *lib, void *hand
 	return (lib->curl_easy_setopt(handle, SS_CURLOPT_AWS_SIGV4, a->sigv4) == SS_CURLE_OK &&
 		lib->curl_easy_setopt(handle, SS_CURLOPT_USERNAME, a->user) == SS_CURLE_OK &&
 		lib->curl_easy_setopt(handle, SS_CURLOPT_PASSWORD, a->password) == SS_CURLE_OK) ||
-	       ss_fail(err, SS_ENOTFOUND, "this libcurl cannot sign requests for S3: it was built without");
+	       ss_fail(err, SS_ENOTFOUND, "this libcurl was built without signatures for S3 (AWS_SIGV4): install another one");
 }
 
 struct curl_slist *ss_auth_headers(const struct ss_auth *a, const struct ss_curl *lib, struct curl_slist *list)

@@ -313,9 +313,9 @@ static bool explain_status(const struct download *d, const struct answer *a, str
 	if (status == 401 || status == 403)
 		return ss_fail(err, SS_EIO,
 			"'%s' may not be read (status %u): stepscope sends no credentials there%s", d->shown, status,
-			       strchr(d->url, '?') ? ", and what the address has behind its '?' does not allow it, or no longer"
-						   : ". A signed address does, if it has not expired");
-	return ss_fail(err, SS_EIO, "'%s' was answered with status %u in place of the file", d->shown, status);
+			       strchr(d->url, '?') ? ", and the address's query (after its '?') does not allow it, or no longer"
+						   : ". Use a signed address that has not expired");
+	return ss_fail(err, SS_EIO, "the server answered '%s' with status %u instead of the file", d->shown, status);
 }
 
 static bool explain(const struct request *r, unsigned rc, struct ss_err *err)

@@ -45,7 +45,7 @@ static const struct ss_col cols[] = {
 	INT("bytes", "Bytes", BYTES, "The larger of operand and result of one participant; 0: not recorded"),
 	STR("last_host", "Last Host", "The host that arrived last; empty if its delay is below the uncertainty of the clocks"),
 	ID("last_device", "Last Device", "Number of the last device on that host; -1: not known"),
-	NUM("margin_us", "Margin (us)", US, "Time from the last but one arrival to the last"),
+	NUM("margin_us", "Margin (us)", US, "Time between the last two arrivals"),
 	NUM("transfer_us", "Transfer (us)", US, "Time from the last arrival to the first end; for point-to-point operations "
 	    "the median of the pairs"),
 	FLAG("transfer_is_bound", "Transfer Is a Bound", "No participant waited for the end of the transfer, so the transfer "
@@ -75,8 +75,8 @@ static const struct ss_col clock_cols[] = {
 	    "Half of the interval that causality allows for the offset: no participant ends before the last one has arrived"),
 	INT("collectives", "Collectives", COUNT, "Collectives from which the estimate was computed"),
 	STR("state", "State",
-	    "good: nothing to correct; corrected: times here have offset and drift taken off; unknown: nothing ties it to "
-	    "others"),
+	    "good: nothing to correct; corrected: offset and drift are subtracted from the times here; unknown: no "
+	    "collective links it to other hosts"),
 };
 
 enum {
@@ -167,8 +167,8 @@ static void fill_collectives(struct ss_result *out, const struct ss_cluster *c)
 		unclear += !c->collectives.v[i].is_clear && c->collectives.v[i].n > 1;
 	}
 	struct ss_str text = unclear ? ss_arena_printf(out->arena,
-						       "the last of %llu of %zu collectives is not named: it came last by less "
-						       "than the clocks are uncertain",
+						       "%llu of %zu collectives name no last host: its delay is below the "
+						       "uncertainty of the clocks",
 						       (unsigned long long)unclear, c->collectives.n)
 				     : SS_STR("");
 	if (unclear)

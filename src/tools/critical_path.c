@@ -161,7 +161,7 @@ static bool fill_shares(struct ss_result *out, const struct ss_cluster *c, const
 	free(v);
 	if (left_out)
 		ss_result_note(out, SS_INFO,
-			       ss_arena_printf(out->arena, "of each step the %zu %s that take most are listed; %zu rows are not",
+			       ss_arena_printf(out->arena, "each step has its %zu longest %s; %zu rows are left out",
 					       most, hosts ? "hosts" : "operations", left_out));
 	return v && t;
 }
@@ -214,7 +214,7 @@ static bool choose_step(const struct ss_request *q, const struct ss_cluster *c, 
 			*st = &p->steps.v[i];
 			return true;
 		}
-	return ss_fail(err, SS_ENOTFOUND, "no path of step %lld: it has no recorded step before it, or is not recorded",
+	return ss_fail(err, SS_ENOTFOUND, "step %lld has no path: it, or the step before it, is not in the recordings",
 		       (long long)num);
 }
 

@@ -225,7 +225,7 @@ static void note_ungrouped(struct ss_result *out, const struct job *j)
 		ss_result_note(out, SS_WARNING,
 			       ss_arena_printf(out->arena,
 					       "%llu collectives of gloo are not compared: the job has several process groups, and "
-					       "the traces do not say which of them a collective is of",
+					       "the traces do not say to which of them a collective belongs",
 					       (unsigned long long)n));
 }
 

@@ -171,8 +171,8 @@ static void add_notes(struct ss_result *out, const struct ss_cluster *c, const s
 	struct ss_str text = SS_STR("");
 	if (parted)
 		text = ss_arena_printf(out->arena,
-				       "of %llu of %zu collectives participants are missing: waiting and transfer are told apart "
-				       "by who is there, and the last may be missing",
+				       "%llu of %zu collectives lack participants: waiting and transfer are separated by those "
+				       "that were recorded, and the last one may be missing",
 				       (unsigned long long)parted, c->collectives.n);
 	if (parted)
 		ss_result_note(out, SS_WARNING, text);

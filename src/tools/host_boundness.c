@@ -253,8 +253,8 @@ static void put_notes(struct ss_result *out, const struct ss_time_host *h)
 	struct ss_str text = SS_STR("");
 	if (h->nunits && !h->has_host)
 		text = ss_arena_printf(out->arena,
-				       "The recording of host '" SS_FMT "' has no thread that starts programs: what its devices "
-				       "wait for is not known. Record the host as well", SS_ARG(h->name));
+				       "The recording of host '" SS_FMT "' has no thread that starts programs, so it does not "
+				       "show what the devices wait for. Record the host as well", SS_ARG(h->name));
 	else if (h->nunits && h->silent_thread)
 		text = ss_arena_printf(out->arena,
 				       "The thread that starts programs on host '" SS_FMT "' recorded only marks of steps and "
@@ -263,8 +263,8 @@ static void put_notes(struct ss_result *out, const struct ss_time_host *h)
 		ss_result_note(out, SS_INFO, text);
 	if (!h->units_left_out)
 		return;
-	text = ss_arena_printf(out->arena, "%zu devices of host '" SS_FMT "' are left out: the first %d are looked at",
-			       h->units_left_out, SS_ARG(h->name), SS_MOST_UNITS);
+	text = ss_arena_printf(out->arena, "the tables have the first %d devices of host '" SS_FMT "' and leave out %zu",
+			       SS_MOST_UNITS, SS_ARG(h->name), h->units_left_out);
 	ss_result_note(out, SS_INFO, text);
 }
 

@@ -123,8 +123,8 @@ static void say_oom(const struct ss_request *q, struct ss_result *out)
 	const size_t last = t->nrows - 1;
 	out->conclusion.mood = SS_MOOD_BAD;
 	ss_result_say(out, ss_arena_printf(q->arena,
-					   "Memory ran out: %s were asked for while PyTorch held %s, %s of them in use, and the "
-					   "device had %s left. " SS_FMT,
+					   "Memory ran out: PyTorch requested %s while it held %s (%s in use), and the device had "
+					   "%s left. " SS_FMT,
 					   bytes(wanted, ss_cell_f64(t, last, "wanted_bytes")),
 					   bytes(held, ss_cell_f64(t, last, "reserved_bytes")),
 					   bytes(used, ss_cell_f64(t, last, "allocated_bytes")),
@@ -145,7 +145,7 @@ static struct ss_str say_largest(const struct ss_request *q, const struct ss_tab
 	double share = ss_cell_f64(frames, k, "peak_bytes");
 	struct ss_str name = ss_cell_str(frames, k, "frame");
 	if (!ss_str_is(name, "(no stack)"))
-		return ss_arena_printf(q->arena, " The largest part, %s (%.0f%%), was asked for by " SS_FMT ".",
+		return ss_arena_printf(q->arena, " The largest part, %s (%.0f%%), was requested by " SS_FMT ".",
 				       bytes(bytes_text, share), 100 * share / max, SS_ARG(name));
 	struct ss_str text =
 		ss_arena_printf(q->arena, " %s of it (%.0f%%) has no stack%s.", bytes(bytes_text, share), 100 * share / max,
@@ -154,7 +154,7 @@ static struct ss_str say_largest(const struct ss_request *q, const struct ss_tab
 		    ss_cell_f64(frames, k + 1, "peak_bytes") > 0;
 	if (!next || !text.p)
 		return text;
-	return ss_arena_printf(q->arena, SS_FMT " The largest part after that, %s, was asked for by " SS_FMT ".", SS_ARG(text),
+	return ss_arena_printf(q->arena, SS_FMT " The largest part after that, %s, was requested by " SS_FMT ".", SS_ARG(text),
 			       bytes(second, ss_cell_f64(frames, k + 1, "peak_bytes")),
 			       SS_ARG(ss_cell_str(frames, k + 1, "frame")));
 }

@@ -310,7 +310,7 @@ static void say_most(struct ss_result *out, const struct ss_table *t, const char
 {
 	struct ss_greatest top = ss_greatest_row(t, col, NULL, NULL);
 	if (top.row != SS_NPOS)
-		ss_say(out, "The own work of '" SS_FMT "' takes the most time %s: %s, in %s.",
+		ss_say(out, "'" SS_FMT "' takes the most self time %s: %s, in %s.",
 		       SS_ARG(ss_cell_str(t, top.row, "name")), where,
 		       ss_share_words(SS_UNIT_US, top.value, whole > 0 ? whole : top.sum).s,
 		       ss_count_words(ss_cell_f64(t, top.row, "calls"), "call").s);

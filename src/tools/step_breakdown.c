@@ -80,9 +80,9 @@ static void note_cut(const struct ss_torch *t, struct ss_result *out)
 {
 	if (!t->marked && t->steps.n)
 		ss_result_note(out, SS_INFO,
-			       t->kineto ? SS_STR("The program marked no steps, so the whole recording is one: give "
-						  "torch.profiler a schedule and call prof.step() once an iteration") :
-					   SS_STR("The program marked no steps, so the whole recording is one"));
+			       t->kineto ? SS_STR("The program marked no steps, so the whole recording counts as one: "
+						  "give torch.profiler a schedule and call prof.step() once per iteration") :
+					   SS_STR("The program marked no steps, so the whole recording counts as one"));
 }
 
 const struct ss_tool ss_tool_step_breakdown;

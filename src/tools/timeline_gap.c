@@ -251,7 +251,7 @@ static void say_share(struct ss_result *r, const struct search *s)
 	struct ss_str class = ss_time_class_name(c);
 	for (int i = 0; i < SS_TIME_COUNT; i++)
 		count += u->count[i];
-	ss_say(r, "%llu of %llu gaps go mostly to the same (" SS_FMT "): %s in all, %s of the time that was looked at.",
+	ss_say(r, "%llu of %llu gaps have the same main cause (" SS_FMT "): %s in all, %s of the time that was searched.",
 	       (unsigned long long)u->count[c], (unsigned long long)count, SS_ARG(class), TIME(u->ps[c]),
 	       ss_value_words(SS_UNIT_FRAC, window_ps ? (double)u->ps[c] / (double)window_ps : 0).s);
 }
@@ -261,7 +261,7 @@ static void say(struct ss_result *r, const struct search *s, const struct place 
 {
 	say_gap(r, s);
 	if (!end->known && s->gap->end_ps >= s->idle->end_ps)
-		ss_say(r, "It lasts until the end of what was looked at.");
+		ss_say(r, "It lasts until the end of the time that was searched.");
 	if (end->known)
 		ss_say(r, "'" SS_FMT "' ends it.", SS_ARG(name_at(s, end)));
 	if (launch->known)
@@ -280,7 +280,7 @@ static void say_none(struct ss_result *r, const struct search *s)
 	}
 	struct ss_str who = s->unit->device.n ? s->unit->device : SS_STR("the program");
 	if (s->q->where == SS_GAP_HERE)
-		ss_say(r, "Here " SS_FMT " works, or this is not a part of the steps.", SS_ARG(who));
+		ss_say(r, SS_FMT " works at this moment, or the moment lies outside of the steps.", SS_ARG(who));
 	else
 		ss_say(r, "There is no %s gap of at least %s on " SS_FMT ".", s->q->where == SS_GAP_NEXT ? "later" : "earlier",
 		       TIME(s->q->least_ps), SS_ARG(who));

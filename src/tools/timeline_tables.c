@@ -90,7 +90,7 @@ void ss_timeline_events(struct ss_result *out)
 	struct ss_table *t = ss_result_table(out, "events", "Events", event_cols, SS_COUNT(event_cols));
 	ss_table_reserve(t, tl->nslices);
 	if (!tl->nslices)
-		ss_result_note(out, SS_INFO, SS_STR("this trace holds nothing of the selection"));
+		ss_result_note(out, SS_INFO, SS_STR("the trace holds no event of the selection"));
 	for (size_t i = 0; i < tl->nslices; i++) {
 		const struct ss_tl_slice *s = &tl->slices[i];
 		const struct ss_tl_track *track = &tl->tracks[s->track];

@@ -205,7 +205,7 @@ static void say_devices(struct ss_result *r, const struct sums *s, double trace_
 static void say_no_work(struct ss_result *r, const struct sums *s)
 {
 	ss_result_say(r, s->ndevices ? SS_STR("No operation ran on a device while the trace was taken.") :
-				       SS_STR("No device was traced: what there is comes from the host."));
+				       SS_STR("No device was traced: all events are of the host."));
 	if (s->max_events)
 		ss_result_say(r, ss_arena_printf(r->arena, "The thread with most events is '" SS_FMT "': %u.",
 						  SS_ARG(s->max), s->max_events));

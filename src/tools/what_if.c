@@ -88,8 +88,8 @@ static bool note_played(const struct ss_cluster *c, const struct ss_played *p, s
 	if (c->rounds.span && p->nsteps > 1)
 		ss_result_note(out, SS_INFO,
 			       ss_arena_printf(out->arena,
-					       "the mean step is that of steps %lld to %lld of round %llu, the most that follow "
-					       "one another",
+					       "the mean step is that of steps %lld to %lld of round %llu, the longest sequence of "
+					       "steps",
 					       (long long)ss_step_cell(c, p->first_step), (long long)ss_step_cell(c, p->last_step),
 					       (unsigned long long)ss_step_round(&c->rounds, p->first_step)));
 	if (p->whole || isnan(p->now_ps))
@@ -97,14 +97,15 @@ static bool note_played(const struct ss_cluster *c, const struct ss_played *p, s
 	struct ss_str hosts = SS_STR("");
 	if (p->nhosts < p->nhosts_all)
 		hosts = ss_arena_printf(out->arena,
-					", and of the %" PRIu32 " hosts the %" PRIu32 " that others waited for most often: what "
-					"the other hosts were later than these is kept",
-					p->nhosts_all, p->nhosts);
+					", with the %" PRIu32 " of %" PRIu32 " hosts for which others waited most often; the "
+					"delays that other hosts add to theirs are kept",
+					p->nhosts, p->nhosts_all);
 	struct ss_str text = ss_arena_printf(
 		out->arena,
-		"%" PRIu64 " events are too many to be played back: of the %" PRIu64 " steps that all devices have, the %" PRIu64
-		" from %lld to %lld are" SS_FMT ". They take %.1f us on average, all steps %.1f us",
-		p->events_all, p->nsteps_all, p->nsteps,
+		"%" PRIu64 " events are too many to replay: only %" PRIu64 " of the %" PRIu64
+		" steps that all devices have are replayed, %lld to %lld" SS_FMT ". They take %.1f us on average, all steps %.1f "
+		"us",
+		p->events_all, p->nsteps, p->nsteps_all,
 		(long long)ss_step_cell(c, p->first_step), (long long)ss_step_cell(c, p->last_step), SS_ARG(hosts),
 		p->now_ps * 1e-6, p->now_all_ps * 1e-6);
 	return text.p && hosts.p && (ss_result_note(out, SS_INFO, text), true);
@@ -122,7 +123,7 @@ static void add_row(struct ss_table *t, const char *scenario, struct ss_str targ
 
 static bool fill(struct ss_result *out, struct ss_what_if *g, const struct asked *a)
 {
-	struct ss_table *t = ss_result_table(out, "scenarios", "Scenarios: Ceilings of the Gain", cols, SS_COUNT(cols));
+	struct ss_table *t = ss_result_table(out, "scenarios", "Scenarios and Their Largest Possible Gain", cols, SS_COUNT(cols));
 	const struct {
 		enum ss_scenario scenario;
 		struct ss_str target;

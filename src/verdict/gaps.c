@@ -170,7 +170,7 @@ static bool of_kernels(struct ss_judge *j, struct ss_model *m, struct ss_err *er
 	if (known > 0 && known < SS_ATTRIBUTED_SHARE * all)
 		add(j,
 		    ss_say(j,
-			   "%s of the kernels' time can be attributed to operations of the program; of the rest the "
+			   "%s of the kernels' time can be attributed to operations of the program; for the rest, the "
 			   "recording names only the kernels.",
 			   ss_percent_of(known / all).s),
 		    false);
@@ -186,7 +186,7 @@ static bool of_graphs(struct ss_judge *j, struct ss_model *m, struct ss_err *err
 	if (ops && ops->graph_ps && (double)ops->graph_known_ps < SS_ATTRIBUTED_SHARE * (double)ops->graph_ps)
 		add(j,
 		    ss_say(j,
-			   "Of the time of kernels that CUDA graphs (XLA's command buffers) started, %s belongs to no single "
+			   "%s of the time of kernels that CUDA graphs (XLA's command buffers) started cannot be attributed to an "
 			   "operation: the recording names only the graph.",
 			   ss_percent_of(1 - (double)ops->graph_known_ps / (double)ops->graph_ps).s),
 		    false);

@@ -102,7 +102,7 @@ void ss_rule_precision(struct ss_judge *j)
 		window_ps += j->units[i].u->window_ps;
 	double frac = window_ps ? (double)wide_ps / (double)window_ps : 0;
 	if (!wide_ps && !narrow_ps)
-		ss_cannot_judge(j, SS_CAUSE_PRECISION, "no GPU kernel says in which types it multiplies matrices");
+		ss_cannot_judge(j, SS_CAUSE_PRECISION, "no name of a GPU kernel shows the types of its matrix products");
 	if (!kernel.n || frac < SS_WIDE_SHARE || (double)wide_ps < SS_WIDE_FRAC * (double)(wide_ps + narrow_ps))
 		return;
 	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_PRECISION, NAN);

@@ -176,8 +176,8 @@ static struct ss_str what_it_is(struct ss_judge *j, const struct ss_judged_unit 
 	if (worst->wait.meetings)
 		return SS_STR("this is the transfer itself, not waiting for a participant");
 	if (j->nunits > 1 && j->out->nhosts > 1)
-		return SS_STR("which operations of different participants are one is not recorded, so waiting for them and the "
-			      "transfer cannot be told apart");
+		return SS_STR("the recording does not show which operations of different participants belong together, so waiting "
+			      "for them and the transfer cannot be told apart");
 	return SS_STR("the other participants are not in the recording, so waiting for them and the transfer cannot be told "
 		      "apart");
 }

@@ -225,7 +225,7 @@ void ss_rule_host_code(struct ss_judge *j)
 	/* Tracers of Python record calls, and "with" calls nothing that they see. */
 	if (s && !s->detail.n && ss_str_contains(s->name, SS_STR(".py:")) && !has_found(j, SS_CAUSE_LOCK))
 		ss_cannot_judge(j, SS_CAUSE_LOCK,
-				"Python's tracers do not record a lock that 'with' takes: waiting for one is time of the "
+				"Python's tracers do not record a lock that 'with' takes: waiting for it counts as time of the "
 				"function around it");
 	const struct ss_time_subject *read =
 		sync.worst && sync.frac >= SS_LEAST_MENTION ? ss_largest(sync.worst, SS_TIME_SYNC, false) : NULL;

@@ -91,7 +91,7 @@ const struct ss_jnode *ss_jtree_of_json_to(struct ss_str text, size_t levels, st
 		return NULL;
 	}
 	if (r.bad || !r.done || !root) {
-		ss_fail(err, SS_EFORMAT, "it is not JSON from byte %zu of %zu on", (size_t)(r.at - text.p), text.n);
+		ss_fail(err, SS_EFORMAT, "it is not valid JSON from byte %zu of %zu on", (size_t)(r.at - text.p), text.n);
 		return NULL;
 	}
 	return root;

@@ -233,7 +233,7 @@ def faults(c, s):
         'cut/h.xplane.pb': (1, r'is incomplete: the server ended the connection after \d+ bytes'), 'cut200/h.xplane.pb': (1, r'is incomplete: the server ended the connection after \d+ bytes'),
         'shift/h.xplane.pb': (1, 'other bytes than requested'), 'longer/h.xplane.pb': (1, 'other bytes than requested'),
         'badrange/h.xplane.pb': (1, 'other bytes than requested'), 'empty/h.xplane.pb': (1, 'is empty'), '404/h.xplane.pb': (1, 'there is no'),
-        '403/h.xplane.pb': (1, r"may not be read \(status 403\): .* behind its '\?' does not allow it"), '401/h.xplane.pb': (1, 'may not be read'), '500/h.xplane.pb': (1, 'status 500'),
+        '403/h.xplane.pb': (1, r"may not be read \(status 403\): .* \(after its '\?'\) does not allow it"), '401/h.xplane.pb': (1, 'may not be read'), '500/h.xplane.pb': (1, 'status 500'),
         '418/h.xplane.pb': (1, 'status 418'), '416/h.xplane.pb': (1, 'is empty'), 'silent/h.xplane.pb': (1, 'sent nothing for 2 s'), 'page/h.xplane.pb': (1, 'web page'),
         'same/host0.xplane.pb': (0, 'MiB in 2 requests'), 'other/h.xplane.pb': (1, 'a server without encryption'),
         'file/h.xplane.pb': (1, "redirects to 'file:///etc/passwd', an address that is neither https:// nor|status 302"), 'loop/h.pb': (1, 'redirected more than 5 times'), 'user/h.pb': (1, 'an address with a name or a password in it, and stepscope does not follow it'),

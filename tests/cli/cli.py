@@ -668,7 +668,7 @@ def parts(c, scratch):
                 got = c.run(['tool', tool, out, '--format', 'json'])
                 c.check(f'{tool} of parts of {sample}, merged {merged}', got.returncode == 0 and got.stdout == want, got.stderr[:300])
             c.case(['merge', out], 0, '', 'of .* hosts in')
-        c.case(['tool', 'event_stats', out], 1, '', "event_stats needs the profiles themselves.*'stepscope tool event_stats LOGDIR' answers it.*overview_page")
+        c.case(['tool', 'event_stats', out], 1, '', "event_stats needs the profiles themselves.*run 'stepscope tool event_stats LOGDIR'.*overview_page")
         summary = [c.run(['summary', p]).stdout.replace(p.encode(), b'PATH') for p in (path, out)]
         c.check(f'summary of parts of {sample}', summary[0] == summary[1], summary[1][:300])
     path = os.path.join(profiles.ROOT, 'synth_tpu_3hosts')

@@ -534,7 +534,7 @@ def merged_parts(c, logdir, binary):
         c.check(f'{tool} of merged parts', of_parts['tables'] and of_parts['tables'] == of_files['tables'] and
                 of_parts['conclusion'] == of_files['conclusion'], str(of_parts)[:300])
     status, _, body = c.fetch('/api/tool/op_profile?run=merged/job')
-    says = b"op_profile needs the profiles themselves, for parts hold no events: 'stepscope tool op_profile LOGDIR' answers it. Parts answer overview_page"
+    says = b"op_profile needs the profiles themselves, because parts hold no events: run 'stepscope tool op_profile LOGDIR'. Parts answer overview_page"
     c.check('what parts lack', status == 404 and says in body, f'{status} {body[:200]}')
     names = [t['name'] for t in c.json('/api/tools?run=merged/job')['tools']]
     c.check('tools of merged parts', 'stragglers' in names and 'overview_page' in names and 'op_profile' not in names, str(names))

@@ -65,7 +65,7 @@ static bool traced_graphs(struct ss_graph_file *f, struct ss_str run_metadata, s
 	for (struct ss_pb c = ss_pb_of(f->n ? SS_STR("") : run_metadata); ss_pb_next(&c, &field);)
 		if (field.key == PB_LEN(RUN_PARTITION_GRAPHS) && f->n < n)
 			f->graphs[f->n++] = field.bytes;
-	return f->n || ss_fail(err, SS_ENODATA, "the event file holds a trace of a program, and no graph of its functions");
+	return f->n || ss_fail(err, SS_ENODATA, "the event file holds the trace of a program, but no graph of its functions");
 }
 
 static bool read_events(struct ss_graph_file *f, struct ss_str bytes, struct ss_arena *arena, struct ss_err *err)
@@ -82,7 +82,7 @@ static bool read_events(struct ss_graph_file *f, struct ss_str bytes, struct ss_
 	if (f->tally.bad)
 		return ss_fail(err, SS_ENODATA, "the event file holds no graph up to byte %zu, where it is damaged",
 			       f->tally.bad_at);
-	return ss_fail(err, SS_ENODATA, "the event file holds no graph: among its %llu records is no graph_def%s",
+	return ss_fail(err, SS_ENODATA, "the event file holds no graph: none of its %llu records is a graph_def%s",
 		       (unsigned long long)f->tally.nrecords, f->tally.ndamaged ? " that is intact" : "");
 }
 

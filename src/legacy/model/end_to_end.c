@@ -179,8 +179,8 @@ static bool read_log(const struct ss_host *h, struct ss_end_to_end *out, struct 
 	out->cut = tally.cut;
 	out->bad = tally.bad;
 	add_up(out);
-	return out->nevents || ss_fail(err, SS_ENODATA, "'" SS_FMT "' holds no phase: among its %llu records is no tag "
-				       "profile/train_begin or the like", SS_ARG(h->name), (unsigned long long)tally.nrecords);
+	return out->nevents || ss_fail(err, SS_ENODATA, "'" SS_FMT "' holds no phase: none of its %llu records has a tag "
+				       "such as profile/train_begin", SS_ARG(h->name), (unsigned long long)tally.nrecords);
 }
 
 struct chart {

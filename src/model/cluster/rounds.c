@@ -246,8 +246,8 @@ static bool note_repeats(struct numbering *w)
 	bool ok = !b.no_memory;
 	if (ok && n)
 		ok = ss_cluster_note(c, false,
-				     "step numbers repeat (" SS_FMT "): the job restarted, or it counts anew; each time is a step "
-				     "of its own",
+				     "step numbers repeat (" SS_FMT "): the job restarted, or it counts anew; each repetition is a "
+				     "step of its own",
 				     SS_ARG(ranges));
 	else if (ok)
 		ok = ss_cluster_note(c, false, "step numbers go back: the job restarted, or it counts anew");
