@@ -1,7 +1,7 @@
 /*
  * mcp.h - the server of the Model Context Protocol: what its parts share.
  *
- * * A tool is a command of this program: arguments become its words, a child runs it, and its output is
+ * A tool is a command of this program: arguments become its words, a child runs it, and its output is
  * given out in pages. So an agent gets the same answer as people in the terminal, a crash ends only a
  * child process, and the answer names the command that repeats it.
  */

@@ -3,9 +3,9 @@
  *
  * A pointer may be stored only in memory that dies no later than its target:
  *	mapped bytes  >  profile arena  >  request arena
- * An arena belongs to one thread at a time. Allocation returns NULL when memory is out, and never
- * otherwise; the arena remembers it. Allocations in an arena for one answer (tables, notes, texts)
- * need not be checked one by one: the owner of the arena checks no_memory once, at the end.
+ * An arena belongs to one thread at a time. Allocation returns NULL only when memory is out, and
+ * the arena remembers it. Allocations in an arena for one answer (tables, notes, texts) need not be
+ * checked one by one: the owner of the arena checks no_memory once, at the end.
  */
 #ifndef SS_BASE_ARENA_H
 #define SS_BASE_ARENA_H
@@ -32,11 +32,11 @@ struct ss_str ss_arena_str(struct ss_arena *a, struct ss_str s);
 struct ss_str ss_arena_printf(struct ss_arena *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /*
- * A hold for what one file becomes in this arena, closed when the arena is released; NULL when
- * memory is out.
+ * A hold (hold.h) for the content of one file in this arena, closed when the arena is released;
+ * NULL when memory is out.
  */
 struct ss_hold *ss_arena_hold(struct ss_arena *a, uint64_t file_bytes);
-/* Give everything back. The arena is empty and usable again. */
+/* Free everything. The arena is empty and can be used again. */
 void ss_arena_release(struct ss_arena *a);
 
 #define SS_NEW(arena, T) ((T *)ss_arena_zalloc((arena), 1, sizeof(T)))

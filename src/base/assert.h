@@ -1,8 +1,9 @@
 /*
- * assert.h - what a function relies on and cannot see: an order, a bound, a pointer that an earlier call has set.
+ * assert.h - assertions of properties on which a function relies and that it cannot see: an order,
+ * a bound, a pointer that an earlier call has set.
  *
- * Checked in debug and sanitizer builds; in a release build (NDEBUG) nothing of it is evaluated. What bytes from outside could
- * break is no invariant: it is an error (err.h).
+ * Checked in debug and sanitizer builds; a release build (NDEBUG) does not evaluate them. A
+ * property that bytes from outside could break is not an invariant: report an error (err.h).
  */
 #ifndef SS_BASE_ASSERT_H
 #define SS_BASE_ASSERT_H

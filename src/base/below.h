@@ -15,8 +15,8 @@ struct ss_str ss_path_below(struct ss_str top, struct ss_str path);
 
 /*
  * Like open(path, flags | O_CLOEXEC), for a path at or below the canonical path `top`, which is a
- * directory or this very file. Links on the way are followed while they stay below; a link that leads
- * out, or is replaced by such a link meanwhile, fails with EXDEV. Of `top` itself, where it lies is
+ * directory or this very file. Links on the way are followed while they stay below; a link that
+ * leads out, or is replaced by such a link meanwhile, fails with EXDEV. The path of `top` itself is
  * trusted.
  */
 int ss_open_below(const char *top, const char *path, int flags);

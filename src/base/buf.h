@@ -1,10 +1,10 @@
 /*
- * buf.h - a text that grows, for things that are composed of many pieces. Failure is sticky: write
- * on and ask ss_buf_ok once at the end.
+ * buf.h - a growing text that is composed of many pieces. Failure is sticky: keep writing, and
+ * check ss_buf_ok once at the end.
  *
- * What is composed from untrusted bytes can be far longer than they are (a long name that is
- * referred to a thousand times), so a limit is set from the length of the input; what goes beyond
- * it is refused, and `over` says so.
+ * A text that is composed from untrusted bytes can be far longer than they are (a long name that is
+ * referred to a thousand times). The caller therefore sets a limit from the length of the input;
+ * bytes beyond it are refused, and `over` is set.
  */
 #ifndef SS_BASE_BUF_H
 #define SS_BASE_BUF_H
@@ -33,8 +33,8 @@ void ss_buf_printf(struct ss_buf *b, const char *fmt, ...) __attribute__((format
 /* `s` with U+FFFD in place of each byte that is not UTF-8. */
 void ss_buf_utf8(struct ss_buf *b, struct ss_str s);
 /*
- * A quoted JSON string, which ends no script that it stands in; a string that is not UTF-8 has a
- * question mark for every byte beyond ASCII.
+ * A quoted JSON string that is safe inside an HTML script element; in a string that is not UTF-8, a
+ * question mark replaces every byte beyond ASCII.
  */
 void ss_buf_json_str(struct ss_buf *b, struct ss_str s);
 /*

@@ -36,8 +36,9 @@ bool ss_fail(struct ss_err *err, enum ss_errcode code, const char *fmt, ...)
 bool ss_fail_mem(struct ss_err *err);
 
 /*
- * Texts of failures name what the user named, not the file or directory that was made of it for this process: "runs.tgz:run/vm.pb"
- * for /var/tmp/x1/run/vm.pb. The texts are not copied; they have to stay until the name is removed.
+ * Texts of failures use the name that the user gave, not the temporary file or directory of this
+ * process: "runs.tgz:run/vm.pb" for /var/tmp/x1/run/vm.pb. The texts are not copied; they must stay
+ * valid until the name is removed.
  */
 struct ss_path_name {
 	const char *path, *shown;
@@ -49,7 +50,8 @@ void ss_path_name_remove(struct ss_path_name *n);
 /* Exchange the paths in a text of another kind, in a buffer of `size` bytes; the end of a text that grows beyond it is cut off. */
 void ss_path_names_apply(char *text, size_t size);
 
-/* The same, so that a compiler sees that they return false: no variable that a failed call left unset is read after it. */
+/* The same as macros, so that the compiler sees that they return false and does not warn of variables that a
+ * failed call left unset. */
 static inline bool ss_false(bool told)
 {
 	(void)told;

@@ -25,14 +25,15 @@ struct ss_claims {
 	const struct ss_claim *v;
 	size_t n;
 	/*
-	 * NULL, or asked at the start and when all have been used: it sets v and n to the next ones, in the order of their
-	 * begin and behind all before, n = 0 behind the last. False: memory is out.
+	 * NULL, or called at the start and whenever all claims have been used: it sets v and n to
+	 * the next claims, in the order of their begin and after all previous ones; n = 0 after the
+	 * last. False: memory is out.
 	 */
 	bool (*more)(struct ss_claims *c);
 	void *arg;
 };
 
-/* A piece of the window. `winner`: NULL where nothing covers it; good during the call. False stops the walk. */
+/* A piece of the window. `winner`: NULL if nothing covers it; valid during the call. False stops the walk. */
 typedef bool ss_piece_fn(void *ctx, int64_t begin_ps, int64_t end_ps, const struct ss_claim *winner);
 
 /*

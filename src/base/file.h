@@ -1,7 +1,7 @@
 /*
  * file.h - a file's bytes, mapped read-only.
  *
- * * * The mapping is private. If another process shortens the file while it is mapped, reading past the
+ * The mapping is private. If another process shortens the file while it is mapped, reading past the
  * new end raises SIGBUS. A program that calls ss_file_guard survives it: missing bytes then read as
  * zeros, and ss_file_torn reports it afterwards.
  */
@@ -22,23 +22,22 @@ struct ss_file {
 
 bool ss_file_open(struct ss_file *f, const char *path, struct ss_err *err);
 /*
- * The same of a path below the directory `top`, which links do not lead out of (below.h); NULL: any
- * path.
+ * The same for a path below the directory `top`, from which links must not lead out (below.h);
+ * NULL: any path.
  */
 bool ss_file_open_below(struct ss_file *f, const char *top, const char *path, struct ss_err *err);
-/* The same; only the first `bytes` are read: of a file that lies elsewhere (provide.h) no more is fetched. */
+/* The same; only the first `bytes` will be read, so no more of a remote file (provide.h) is fetched. */
 bool ss_file_open_begin(struct ss_file *f, const char *top, const char *path, uint64_t bytes, struct ss_err *err);
 /* The file that is open as `fd`, which stays with the caller. */
 bool ss_file_of_fd(struct ss_file *f, int fd);
 void ss_file_close(struct ss_file *f);
 /*
- * Write a directory itself to the disk: the names that were made in it. What the system cannot do
- * is left.
+ * Write the entries of a directory to the disk. Does nothing if the system cannot do it.
  */
 void ss_dir_sync(const char *path);
-/* Has a part of the mapping turned out to be gone? Answers made of it are worth nothing. */
+/* Was a part of the mapping missing when it was read? Answers that were computed from it are then invalid. */
 bool ss_file_torn(const struct ss_file *f);
-/* Take SIGBUS for the whole process. To be called once, by a program, never by a library. */
+/* Handle SIGBUS for the whole process. Called once, by a program, never by a library. */
 void ss_file_guard(void);
 /*
  * Tell the system that `part` of the mapping is not needed for now: resident memory falls, the

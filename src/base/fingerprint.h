@@ -1,6 +1,7 @@
 /*
- * fingerprint.h - FarmHash's Fingerprint64: a hash of bytes that is the same on all machines and for ever. For values that
- * other programs compare; tables of ours use hash.h, which has a seed.
+ * fingerprint.h - FarmHash's Fingerprint64: a hash of bytes that is the same on all machines and in
+ * all versions. It is for values that other programs compare; our own tables use hash.h, which has
+ * a seed.
  */
 #ifndef SS_BASE_FINGERPRINT_H
 #define SS_BASE_FINGERPRINT_H

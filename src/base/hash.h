@@ -1,7 +1,7 @@
 /*
  * hash.h - hashes with a secret.
  *
- * * Keys come from files and requests, whose author may have chosen keys that collide. A seed at the
+ * Keys come from files and requests, whose author may have chosen keys that collide. A seed at the
  * beginning is not enough: where each step can be undone by the next word whatever the state is,
  * strings collide under every seed. Here every word meets a secret before it is multiplied.
  */

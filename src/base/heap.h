@@ -1,4 +1,4 @@
-/* heap.h - what only some C libraries let a program say about its heap; elsewhere nothing happens. */
+/* heap.h - settings of the heap that only some C libraries have; elsewhere the functions do nothing. */
 #ifndef SS_BASE_HEAP_H
 #define SS_BASE_HEAP_H
 

@@ -1,10 +1,10 @@
 /*
- * hold.h - a bound on what files become in memory.
+ * hold.h - a bound on the memory that the content of files takes.
  *
- * A compressed file of some megabytes can decompress to gigabytes. What is made of a file (its
- * decompressed bytes, the events that are read of them) may take SS_HOLD_PER_FILE_BYTE bytes for
- * each byte of the file. What goes beyond that comes from one budget of the whole process, however
- * many files are open at once. Memory is counted here, not allocated.
+ * A compressed file of some megabytes can decompress to gigabytes. The content of a file (its
+ * decompressed bytes, the events that are read from them) may take SS_HOLD_PER_FILE_BYTE bytes for
+ * each byte of the file. Memory beyond that comes from one budget of the whole process, for all
+ * open files together. This file counts memory and does not allocate it.
  */
 #ifndef SS_BASE_HOLD_H
 #define SS_BASE_HOLD_H
@@ -29,10 +29,10 @@ struct ss_hold;
 struct ss_hold *ss_hold_open(uint64_t file_bytes);
 /* Give everything back; NULL is allowed. */
 void ss_hold_close(struct ss_hold *h);
-/* False when that is too much; nothing is counted then. */
+/* False if that exceeds the bound; nothing is counted then. */
 bool ss_hold_take(struct ss_hold *h, uint64_t bytes);
 void ss_hold_give(struct ss_hold *h, uint64_t bytes);
-/* Say that it was too much for this file, and what to do. */
+/* Report that this file needs too much memory, and what to do. */
 bool ss_hold_fail(struct ss_str file, struct ss_err *err);
 /* Bytes of the budget that are in use. */
 uint64_t ss_hold_spent_bytes(void);

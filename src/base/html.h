@@ -1,6 +1,6 @@
 /*
- * html.h - text as HTML, and what a piece of HTML says: some sentences come with links, and not every
- * reader is a browser.
+ * html.h - text as HTML, and HTML as text: some sentences contain links, and not every reader is a
+ * browser.
  */
 #ifndef SS_BASE_HTML_H
 #define SS_BASE_HTML_H

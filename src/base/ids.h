@@ -1,6 +1,6 @@
 /*
- * ids.h - numbers by id, and sets of ids, for ids that were assigned by counting: they are dense, so
- * that an array, or one bit each, suffices for most. Ids that do not are found all the same.
+ * ids.h - numbers by id, and sets of ids, for ids that were assigned by counting: most are dense
+ * and take an array entry, or one bit each. All other ids are found in a hash map.
  */
 #ifndef SS_BASE_IDS_H
 #define SS_BASE_IDS_H

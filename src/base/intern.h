@@ -1,7 +1,7 @@
 /*
  * intern.h - texts that outlive their source.
  *
- * * * Each text is copied once, however often it occurs: memory grows with the number of different
+ * Each text is copied once, however often it occurs: memory grows with the number of different
  * texts.
  */
 #ifndef SS_BASE_INTERN_H
@@ -20,7 +20,7 @@ struct ss_intern {
 
 /* `s`, or the copy of it. Never with p NULL. */
 struct ss_str ss_intern_str(struct ss_intern *k, struct ss_str s);
-/* A copy of n elements, room for one more behind them, whatever becomes of the host. NULL when memory is out. */
+/* A copy of n elements with room for one more, which outlives the host. NULL when memory is out. */
 void *ss_intern_copy(struct ss_intern *k, const void *from, size_t n, size_t size);
 void ss_intern_release(struct ss_intern *k);
 

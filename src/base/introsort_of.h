@@ -4,7 +4,7 @@
  *	SORT_LESS(ctx, a, b)	must *a stand before *b? of pointers to const; ctx is what the caller gave
  * and use sort_items. A file includes it once, so that its comparison becomes a part of the loops.
  *
- * Unlike the original every scan is bounded, so that a criterion that contradicts itself cannot lead out of the array.
+ * Unlike the original, every scan is bounded, so an inconsistent comparison cannot leave the array.
  */
 #include <stdbool.h>
 #include <stddef.h>

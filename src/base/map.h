@@ -1,7 +1,7 @@
 /*
  * map.h - open-addressing hash maps to small integers (indices into an array of the caller).
  *
- * * ss_u64map: 64-bit key to u32. ss_strmap: borrowed string to u32; it is the interner as well:
+ * ss_u64map: 64-bit key to u32. ss_strmap: borrowed string to u32; it is the interner as well:
  * ss_strmap_add gives every new string the next index. Values are below UINT32_MAX, which means "not
  * there".
  */
@@ -23,7 +23,7 @@ uint32_t ss_u64map_get(const struct ss_u64map *m, uint64_t key);
 uint32_t ss_u64map_add(struct ss_u64map *m, uint64_t key, uint32_t val);
 /* Set or replace; false when memory is out. */
 bool ss_u64map_put(struct ss_u64map *m, uint64_t key, uint32_t val);
-/* Make room for `n` keys in all, so that adding them does not grow the table again and again. */
+/* Make room for `n` keys in total, so that adding them does not grow the table repeatedly. */
 bool ss_u64map_reserve(struct ss_u64map *m, size_t n);
 void ss_u64map_free(struct ss_u64map *m);
 

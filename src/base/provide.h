@@ -1,9 +1,9 @@
 /*
- * provide.h - files that are in a directory by name and length, and whose bytes come from another place
+ * provide.h - files of a directory that have their name and length, and whose bytes are fetched
  * when they are opened.
  *
- * * * * Whoever opens a file says so first (ss_file_open does); the maker of the directory provides the
- * bytes. Without a provider, the usual case, the call costs one load.
+ * Code that opens a file announces it first (ss_file_open does); the code that made the directory
+ * provides the bytes. Without a provider, the usual case, the call costs one load.
  */
 #ifndef SS_BASE_PROVIDE_H
 #define SS_BASE_PROVIDE_H
@@ -31,15 +31,16 @@ void ss_provider_remove(struct ss_provider *p);
 /* The first `bytes` of the file at `path` are about to be read. True also if no provider is set. */
 bool ss_provide(const char *path, uint64_t bytes, struct ss_err *err);
 /*
- * Has the file that was opened at `path` these bytes? Not where another took its place after they were provided: then they are
- * to be provided once more.
+ * Has the file that was opened at `path` these bytes? False if another file replaced it after they
+ * were provided: provide them again.
  */
 bool ss_provided(const char *path, int fd, uint64_t bytes);
 /* Does anybody provide the file at this path, or the files below it? */
 bool ss_provides(struct ss_str path);
 /*
- * The first `bytes` of all of these files, several at once; of what fails the first says why, and the rest is tried all the
- * same. After `most_ms`, unless 0, no further one is begun: SS_ELATER.
+ * Provide the first `bytes` of all these files, several at once. If some fail, the first failure is
+ * reported, and the others are still tried. After `most_ms`, unless 0, no further file is begun:
+ * SS_ELATER.
  */
 bool ss_provide_all(const char *const *paths, size_t n, uint64_t bytes, long most_ms, struct ss_err *err);
 

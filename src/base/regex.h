@@ -1,13 +1,13 @@
 /*
  * regex.h - regular expressions from requests, matched in time that grows only with the text.
  *
- * * Extended syntax: . [] [^] [:alpha:] () (?:) | * + ? {m,n} ^ $ \d \w \s \b and their capitals; *?
- * and the like prefer less; (?i) in front: ASCII letters without case. No references back. Of several
- * matches the leftmost, and there what stands first in the expression. Letters are those of UTF-8; a
- * byte that is none is a letter of its own.
+ * Extended syntax: . [] [^] [:alpha:] () (?:) | * + ? {m,n} ^ $ \d \w \s \b and their capitals; *?
+ * and the like prefer less; (?i) in front: ASCII letters without case. There are no back
+ * references. Of several matches the leftmost is found, and there the alternative that comes first
+ * in the expression. Letters are those of UTF-8; an invalid byte is a letter.
  *
- * * The matcher follows all ways at once: a step costs at most one visit of each instruction, and a
- * program has at most SS_REGEX_MOST of them. `go_on` is asked now and then, so that even that ends when
+ * The matcher follows all ways at once: a step costs at most one visit of each instruction, and a
+ * program has at most SS_REGEX_MOST of them. `go_on` is called regularly, so that a match ends when
  * time is up.
  */
 #ifndef SS_BASE_REGEX_H

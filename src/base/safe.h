@@ -1,8 +1,8 @@
 /*
  * safe.h - adding times and sizes that a file gives, which may be any 64 bits. Nothing here
  * overflows: what does not fit becomes the nearest number that does. 63 bits of picoseconds are 106
- * days, so an honest profile meets no bound; who reads events counts those that do
- * (ss_xevents.clipped), and a note says so.
+ * days, so a real profile meets no bound; readers of events count the events that do
+ * (ss_xevents.clipped), and a note reports them.
  */
 #ifndef SS_BASE_SAFE_H
 #define SS_BASE_SAFE_H

@@ -1,7 +1,7 @@
 /*
- * sandbox.h - what a server that only shows files gives up for good: writing files, running
- * programs and connecting to others. By Landlock (Linux 5.13) and seccomp; where the kernel has
- * neither, nothing is given up and nothing else changes.
+ * sandbox.h - a server that only shows files permanently gives up writing files, running programs
+ * and connecting to others, with Landlock (Linux 5.13) and seccomp. Where the kernel has neither,
+ * nothing changes.
  */
 #ifndef SS_BASE_SANDBOX_H
 #define SS_BASE_SANDBOX_H
@@ -14,9 +14,9 @@ int ss_sandbox_landlock(void);
 bool ss_sandbox_seccomp(void);
 
 /*
- * For this thread and all that it starts from now on. `writes` keeps making and writing files,
- * `connects` keeps connecting. Below the directory `own`, unless NULL, files can be made, written
- * and removed in any case. What the kernel has no means for stays possible.
+ * Applies to this thread and all threads that it starts from now on. `writes` keeps making and
+ * writing files, `connects` keeps connecting. Below the directory `own`, unless NULL, files can be
+ * made, written and removed in any case. Operations that the kernel cannot restrict stay possible.
  */
 void ss_sandbox_enter(bool writes, bool connects, const char *own);
 

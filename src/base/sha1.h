@@ -1,4 +1,4 @@
-/* sha1.h - SHA-1, for names that other programs give their files. It protects nothing. */
+/* sha1.h - SHA-1, for names that other programs give their files. It is not used for protection. */
 #ifndef SS_BASE_SHA1_H
 #define SS_BASE_SHA1_H
 

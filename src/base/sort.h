@@ -1,12 +1,12 @@
 /*
- * sort.h - sorting: what is mostly in order already; and numbers by a criterion of the caller, equal
- * ones in the order in which the C++ library of GNU leaves them.
+ * sort.h - sorting of arrays that are mostly in order; and sorting of numbers with the caller's
+ * comparison, with equal numbers in the order that the GNU C++ library gives them.
  *
  * Where XProf sorts by a key with many equal values (sizes of buffers), the order of equal ones is
  * visible in its answers. It is neither stable nor random: it follows from the algorithm, an
  * introsort (Musser 1997) with these choices: pivot is the median of the second, the middle and the
  * last element; partition as Hoare did; pieces of up to 16 are left to one insertion sort at the
- * end; a heap sort takes over at depth 2 log2 n. Use qsort where nobody compares.
+ * end; a heap sort takes over at depth 2 log2 n. Use qsort if no client compares the order.
  */
 #ifndef SS_BASE_SORT_H
 #define SS_BASE_SORT_H
@@ -23,7 +23,7 @@ typedef bool ss_less_fn(const void *ctx, uint32_t a, uint32_t b);
 
 /* Allocates nothing; O(n log n). */
 void ss_sort_gnu(uint32_t *v, size_t n, ss_less_fn *less, const void *ctx);
-/* The same, after one look whether it is needed. */
+/* The same, unless the array is sorted already. */
 void ss_sort_numbers(uint32_t *v, size_t n, ss_less_fn *less, const void *ctx);
 /*
  * A stable merge of the ascending runs that `v` is made of: O(n) for a few of them, O(n log n) at worst. It takes room for n

@@ -1,4 +1,5 @@
-/* system.h - what Linux and macOS do in different ways: time, waiting, descriptors, processors, and the program's own file. */
+/* system.h - functions that differ between Linux and macOS: time, waiting, descriptors, processors, and the
+ * program's own file. */
 #ifndef SS_BASE_SYSTEM_H
 #define SS_BASE_SYSTEM_H
 

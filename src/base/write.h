@@ -1,6 +1,6 @@
 /*
- * write.h - what every writer of files does: all bytes, and the directories above. It needs nothing
- * but the C library, so that libsstrace has it, too.
+ * write.h - shared code of all writers of files: write all bytes, and make the directories above.
+ * It needs only the C library, so that libsstrace can use it.
  */
 #ifndef SS_BASE_WRITE_H
 #define SS_BASE_WRITE_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All of it, in as many pieces as the system takes; false: errno says why. */
+/* Write all bytes, in as many calls as needed; false: errno has the reason. */
 bool ss_write_all(int fd, const void *bytes, size_t n);
 /*
  * Make the directories that end at a slash of the path. *made, unless NULL, counts those that are new.

@@ -2,7 +2,7 @@
  * capture.h - taking a profile of running programs: all hosts at once, with one start time, into one
  * run of a log directory.
  *
- * * A program sends its profile, which is written here as it comes, or writes it by itself where it
+ * A program sends its profile, which is written here as it comes, or writes it by itself where it
  * reaches the log directory (older ones, and gs://). What some hosts give is kept when others fail; the
  * failures are reported with their reasons.
  */

@@ -2,7 +2,7 @@
  * run.h - what a comparison knows of one run: its steps, where the time of a step goes, by operation
  * and by function of the host, its memory and its environment.
  *
- * * All times are microseconds per step; of several devices and hosts the mean over devices and hosts.
+ * All times are microseconds per step; of several devices and hosts the mean over devices and hosts.
  * Hosts are read one after the other and closed; memory grows with steps and distinct operations, not
  * with events.
  */

@@ -1,10 +1,10 @@
 /*
- * folded.h - a table that is a tree as folded stacks: a line for each row that has something of its own,
- * names with ';' between, a blank, a whole number. flamegraph.pl and speedscope draw it.
+ * folded.h - a table that is a tree as folded stacks: a line for each row with a value of its own:
+ * names separated by ';', a blank, a whole number. flamegraph.pl and speedscope draw it.
  *
- * The column says what a row comes to with the rows inside of it: what these come to is taken off. One
- * whose id names a row's own ("cpu_self_us") is taken as it is. Times are in nanoseconds, all else in
- * its unit.
+ * The column has totals that include the rows inside of a row: these are subtracted. A column whose
+ * id has "self" ("cpu_self_us") is used unchanged. Times are in nanoseconds, all other values in
+ * their unit.
  */
 #ifndef SS_EMIT_FOLDED_H
 #define SS_EMIT_FOLDED_H

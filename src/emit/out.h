@@ -1,8 +1,8 @@
 /*
  * out.h - a buffered writer of text and JSON: to memory, or in pieces to a function.
  *
- * Failure is sticky: write on, and ask ss_out_finish once at the end. Numbers are printed without
- * the locale.
+ * Failure is sticky: keep writing, and check ss_out_finish once at the end. Numbers are printed
+ * without the locale.
  */
 #ifndef SS_EMIT_OUT_H
 #define SS_EMIT_OUT_H
@@ -63,9 +63,9 @@ static inline void ss_out_char(struct ss_out *o, char c)
 }
 
 /*
- * The same into memory that has room: where they end. For writers of millions of numbers, which ask
- * for room once per record: SS_PUT_ROOM bytes for each, as they may write a few bytes behind the
- * end.
+ * The same into memory that has room; they return the end. They are for writers of millions of
+ * numbers, which reserve room once per record: SS_PUT_ROOM bytes for each number, because they may
+ * write a few bytes beyond its end.
  */
 #define SS_PUT_ROOM 32
 char *ss_put_u64(char *p, uint64_t v);

@@ -1,5 +1,5 @@
 /*
- * config.h - what the compiler's back ends say about an instruction: the JSON in its
+ * config.h - the settings of the compiler's back ends for an instruction: the JSON in its
  * backend_config.
  */
 #ifndef SS_HLO_CONFIG_H

@@ -1,6 +1,6 @@
 /*
  * field.h - single fields of a message, each found by a walk over it: for messages of which few
- * fields are asked for.
+ * fields are needed.
  */
 #ifndef SS_HLO_FIELD_H
 #define SS_HLO_FIELD_H

@@ -2,14 +2,14 @@
  * hlo.h - a zero-copy view of one compiled program (a serialized HloProto).
  *
  * Two states. Opened: the module's name is known and nothing else was read; a profile holds
- * hundreds of modules of megabytes each, of which a question concerns few. Indexed: computations
- * and instructions stand in arrays and are found by name or id. What an instruction says is decoded
- * when asked for (ss_hlo_instr_read): the index takes some 70 bytes an instruction, whose proto
- * takes hundreds.
+ * hundreds of modules of megabytes each, and a request needs few of them. Indexed: computations and
+ * instructions are in arrays and are found by name or id. The fields of an instruction are decoded
+ * on request (ss_hlo_instr_read): the index takes some 70 bytes an instruction, whose proto takes
+ * hundreds.
  *
  * An opened module points into the bytes given to ss_hlo_open, an indexed one into a copy of them,
- * which lives until ss_hlo_close: many a walk relies on what an earlier one counted, and the file may
- * be written to between the two. Malformed parts are left out and counted in `nbad`.
+ * which lives until ss_hlo_close: walks rely on the counts of earlier walks, and another process
+ * may write to the file between them. Malformed parts are left out and counted in `nbad`.
  */
 #ifndef SS_HLO_HLO_H
 #define SS_HLO_HLO_H
@@ -47,8 +47,9 @@ void ss_hlo_open(struct ss_hlo_module *m, struct ss_str bytes);
 bool ss_hlo_index(struct ss_hlo_module *m, struct ss_err *err);
 void ss_hlo_close(struct ss_hlo_module *m);
 /*
- * Equal for modules of the same computations and instructions, and in this run of the program alone. What compiling the same
- * program on another host changes does not count: numbers of devices, the order of attributes. Needs no index.
+ * Equal for modules with the same computations and instructions, within this process only.
+ * Differences that compiling the same program on another host makes do not count: numbers of
+ * devices, the order of attributes. Needs no index.
  */
 uint64_t ss_hlo_hash(const struct ss_hlo_module *m);
 

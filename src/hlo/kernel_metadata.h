@@ -1,4 +1,4 @@
-/* kernel_metadata.h - what the author of a custom kernel wrote into its HLO instruction for profilers. */
+/* kernel_metadata.h - the metadata for profilers that the author of a custom kernel wrote into its HLO instruction. */
 #ifndef SS_HLO_KERNEL_METADATA_H
 #define SS_HLO_KERNEL_METADATA_H
 

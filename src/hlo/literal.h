@@ -8,8 +8,8 @@
 #include "base/buf.h"
 
 /*
- * Prints a serialized LiteralProto. `most` bounds the elements that are printed: larger ones, and
- * with a bound all tuples, are "{...}"; so are literals whose data do not fit their shape.
+ * Prints a serialized LiteralProto. `most` bounds the number of printed elements: larger literals,
+ * and with a bound all tuples, are "{...}"; so are literals whose data do not fit their shape.
  * UINT64_MAX prints everything. False when memory is out.
  */
 bool ss_hlo_literal_print(struct ss_buf *b, struct ss_str literal, uint64_t max);

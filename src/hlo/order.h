@@ -1,7 +1,7 @@
 /*
  * order.h - the order in which the compiler's own texts show a module.
  *
- * * Computations: those that are called before their callers. Instructions: as scheduled, where the
+ * Computations: those that are called before their callers. Instructions: as scheduled, where the
  * module has a schedule; else operands come before their users, beginning with instructions without
  * users, by id; the root comes last.
  */
@@ -18,7 +18,7 @@ struct ss_hlo_order {
 	uint32_t *nshown;
 };
 
-/* `m` must be indexed. Lives in `arena`. Circles among calls or operands are cut where they close. */
+/* `m` must be indexed. Lives in `arena`. Cycles among calls or operands are cut where they close. */
 bool ss_hlo_order_of(struct ss_hlo_order *o, const struct ss_hlo_module *m, struct ss_arena *arena, struct ss_err *err);
 
 /* The same without the schedule: every computation by use. */

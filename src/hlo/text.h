@@ -36,7 +36,7 @@ struct ss_hlo_canonical {
 	const struct ss_hlo_module *m;
 	struct ss_hlo_order order;
 	uint32_t *numbers;   /* by instruction: of the body that is printed */
-	uint64_t left_bytes; /* of all texts: bodies within bodies may be many times the module */
+	uint64_t left_bytes; /* of all texts: nested bodies may be many times as long as the module */
 };
 
 /* `m` must be indexed. Lives in `arena`. */

@@ -1,5 +1,5 @@
 /*
- * text_parts.h - what the files text*.c share. For nobody else.
+ * text_parts.h - shared code of the files text*.c. Internal to them.
  */
 #ifndef SS_HLO_TEXT_PARTS_H
 #define SS_HLO_TEXT_PARTS_H

@@ -1,7 +1,7 @@
 /*
  * chrome_planes.h - processes and devices of a trace in Chrome's JSON, and the planes that they become.
  *
- * * A process is a plane. Work of a GPU is recognized by its category (kineto.h), not by the labels of
+ * A process is a plane. Work of a GPU is recognized by its category (kineto.h), not by the labels of
  * processes: traces that were split or trimmed have no labels, and others label every GPU of the
  * machine. So a device is a plane of its own, made by its first event, and ranges that are drawn over a
  * device are one beside it, as they are no work.

@@ -2,7 +2,7 @@
  * chrome_trace.h - traces in Chrome's JSON (Trace Event Format), as XProf, PyTorch (Kineto),
  * TensorFlow's timeline, Perfetto's exporter and many others write them; gzipped or not.
  *
- * * The text is read event by event and never held as a whole. docs/formats/legacy.md describes the
+ * The text is read event by event and never held as a whole. docs/formats/legacy.md describes the
  * members that are read and their conversion.
  */
 #ifndef SS_IMPORT_CHROME_TRACE_H

@@ -2,7 +2,7 @@
  * form.h - the format of a file, by its first bytes and its name: the only list of formats that are
  * read, and of formats that people try to open and that are not read.
  *
- * * A format that is not read is refused by its name, with what to do instead. Bytes decide where they
+ * A format that is not read is refused by its name, with what to do instead. Bytes decide where they
  * can; a name decides where a format has no sign of its own.
  */
 #ifndef SS_IMPORT_FORM_H

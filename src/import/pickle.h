@@ -1,7 +1,7 @@
 /*
  * pickle.h - walking a pickle of plain data: dictionaries, lists, tuples, texts and numbers.
  *
- * * A pickle is a program for a stack machine, and some of its opcodes import modules and call
+ * A pickle is a program for a stack machine, and some of its opcodes import modules and call
  * functions of them. Those are not known here: the walk ends at the first one, with its name and place.
  * What plain data needs works on bounded memory.
  */

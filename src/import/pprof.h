@@ -2,7 +2,7 @@
  * pprof.h - JAX's device memory profile (jax.profiler.save_device_memory_profile), a profile in pprof's
  * format (perftools.profiles.Profile): memory in use on each device, by the stack that allocated it.
  *
- * * It becomes blocks of a snapshot without events. Other profiles in this format that count bytes in
+ * It becomes blocks of a snapshot without events. Other profiles in this format that count bytes in
  * use (of Go's heap) open as well; those that count time do not.
  */
 #ifndef SS_IMPORT_PPROF_H

@@ -1,11 +1,11 @@
 /*
  * riegeli.h - profiles in Riegeli's format for records, `<host>.xplane.riegeli`.
  *
- * * * A file is chunks of records, with checksums everywhere; a chunk holds its records one after the
+ * A file is chunks of records, with checksums everywhere; a chunk holds its records one after the
  * other (simple), or taken apart by fields (transposed: riegeli_transposed.c), packed with brotli,
  * zstd, snappy or not at all. Each record is an XSpace, and all of them are one (space_merge.h).
  *
- * * * A chunk whose checksum is wrong is left out completely, because the position of the damage is not
+ * A chunk whose checksum is wrong is left out completely, because the position of the damage is not
  * known. Reading goes on behind it. If the file ends within a simple chunk, its available records are
  * read.
  */

@@ -2,7 +2,7 @@
  * snapshot.h - a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot): segments and blocks of
  * the caching allocator, and the ring of its events.
  *
- * * The file is a pickle of plain data, or the same as JSON. It is read record by record and never
+ * The file is a pickle of plain data, or the same as JSON. It is read record by record and never
  * becomes a tree: a record takes some 40 bytes here, and passed pages of the file are given back.
  * Nothing is ever executed: an opcode that would call something ends the reading with a sentence
  * (pickle.h).

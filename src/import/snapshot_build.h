@@ -2,7 +2,7 @@
  * snapshot_build.h - making a snapshot of values as they come: a stack machine as Python's pickles want
  * one, which keeps of finished dictionaries and lists what a snapshot needs and forgets the rest.
  *
- * * A dictionary is recognized by its keys, not by its place: with "action" it is an event, with
+ * A dictionary is recognized by its keys, not by its place: with "action" it is an event, with
  * "state" a block, with "filename" a frame.
  */
 #ifndef SS_IMPORT_SNAPSHOT_BUILD_H

@@ -1,12 +1,12 @@
 /*
  * combine.h - stored answers of several hosts as one answer.
  *
- * * Each file is read alone, by the tool's reader; its rows are then added to those of the files
+ * Each file is read alone, by the tool's reader; its rows are then added to those of the files
  * before, by the rules of the tool. What the reader made dies before the next file is read, so memory
  * is that of the combination and of one file. A file that cannot be read is left out with a note,
  * unless none can.
  *
- * * Sentences (verdicts, advice) cannot be added up: they come from the host with the worst figures,
+ * Sentences (verdicts, advice) cannot be added up: they come from the host with the worst figures,
  * and a note names it.
  */
 #ifndef SS_LEGACY_COMBINE_H

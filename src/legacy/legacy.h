@@ -1,7 +1,7 @@
 /*
  * legacy.h - which tools read files of older programs, read off legacy.def.
  *
- * * The code for profiles does not handle such files: code that opens a run checks here first
+ * The code for profiles does not handle such files: code that opens a run checks here first
  * (request/request.h).
  */
 #ifndef SS_LEGACY_LEGACY_H

@@ -2,7 +2,7 @@
  * fetcher.h - the process that lists and fetches for a server, which may neither connect nor write
  * files itself.
  *
- * * It has the credentials and may write only below the cache. The server asks it over a pair of
+ * It has the credentials and may write only below the cache. The server asks it over a pair of
  * sockets for a list of the place that was named at the start, or for a file of that list. It accepts
  * no other name, so an attacker who takes over the server cannot make it read or send other data. It
  * ends when the connection ends, that is, with the server.

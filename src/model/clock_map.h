@@ -1,5 +1,6 @@
 /*
- * clock_map.h - from a host's own times to those that are shown beside other hosts', and back.
+ * clock_map.h - conversion between a host's own times and those on the common clock of several
+ * hosts.
  *
  * Durations stay those of the host's clock: a drift changes them by less than a part in 2000.
  */

@@ -1,9 +1,9 @@
 /*
  * fold.h - facts that combine hosts: parts of a model that are made by looking at each host in turn.
  *
- * * A fold has three functions: read a host, add it to the data of the previous hosts, and finish. Its
- * result is a part of the model (part.h). Each fold can be asked for alone; where hosts are visited
- * (visit.h), several are made in one visit, so that each host is opened once.
+ * A fold has three functions: read a host, add it to the data of the previous hosts, and finish.
+ * Its result is a part of the model (part.h). Each fold can be made alone; where hosts are visited
+ * (visit.h), one visit makes several folds, so that each host is opened once.
  */
 #ifndef SS_MODEL_FOLD_H
 #define SS_MODEL_FOLD_H

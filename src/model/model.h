@@ -1,12 +1,11 @@
 /*
- * model.h - what the tools compute from: the hosts that were asked for, and facts derived from all of
- * them together.
+ * model.h - the input of the tools: the selected hosts, and facts that combine all of them.
  *
- * * Facts about one host are parts of struct ss_host and shared by all models that hold it; facts that
+ * Facts about one host are parts of struct ss_host and shared by all models that hold it; facts that
  * combine hosts are parts of the model. Each part has a header and a file of its own in this folder.
  *
- * * The hosts of a model are open, or, of many, are opened one after the other when something is asked
- * of them (visit.h). Then `hosts` holds the facts that need no open file: name, path, size, and after a
+ * The hosts of a model are open, or, if there are many, are opened one after the other on request
+ * (visit.h). Then `hosts` holds the facts that need no open file: name, path, size, and after a
  * visit the host's own name and the missing parts of its file.
  */
 #ifndef SS_MODEL_MODEL_H

@@ -2,8 +2,8 @@
  * visit.h - the hosts of a model one after the other.
  *
  * A model of a few hosts holds them open. One of many (ss_model_init_visited) knows only where they
- * are: a visit opens each, lets it be read, takes what is wanted, and closes it before there is no
- * room for the next. What a visit leaves behind must not point into a host (intern.h).
+ * are: a visit opens each, reads it, takes the needed data, and closes it before memory for the
+ * next is missing. Results of a visit must not point into a host (intern.h).
  *
  * Hosts are read several at a time, as many as there are cores and as their files fit into a fixed
  * number of bytes together (a file larger than that is read alone, with all cores). They are taken
@@ -23,8 +23,8 @@ struct ss_visit {
 };
 
 /*
- * The failure of the first host in order that failed is reported; what was taken until then is worth
- * nothing. A file that is no profile is visited as an empty host with a note (ss_host_open_among),
+ * If hosts fail, the failure of the first in order is reported, and the data taken until then is
+ * invalid. A file that is no profile is visited as an empty host with a note (ss_host_open_among),
  * unless none of them is one.
  */
 bool ss_model_visit(struct ss_model *m, const struct ss_visit *v, struct ss_err *err);

@@ -1,6 +1,6 @@
 /*
- * divide.h - how a column's total is divided among the values of another: sums by group, the greatest
- * first. What pages show as shares of a whole.
+ * divide.h - how a column's total is divided among the values of another column: sums by group, the
+ * greatest first. Pages show them as shares of a whole.
  */
 #ifndef SS_TABLE_DIVIDE_H
 #define SS_TABLE_DIVIDE_H

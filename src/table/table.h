@@ -1,15 +1,15 @@
 /*
  * table.h - the form of all results: named tables of typed columns, with properties and notes.
  *
- * * * * A tree is a table with a column `parent` (row number, -1 for roots). A graph is two tables
+ * A tree is a table with a column `parent` (row number, -1 for roots). A graph is two tables
  * (nodes, edges). A timeline is a struct of its own. Everything lives in the request's arena. Values
  * are numbers with a unit, not text; emitters print them.
  *
- * * * * When memory is out, these functions do not fail at once: the arena remembers it (base/arena.h),
+ * When memory is out, these functions do not fail at once: the arena remembers it (base/arena.h),
  * rows and texts without memory are left out, and ss_tool_run refuses the answer. Code that builds
  * tables elsewhere must check the arena's no_memory at the end.
  *
- * * * * Column and property ids, and the texts of properties, are those of XProf where XProf has them,
+ * Column and property ids, and the texts of properties, are those of XProf where XProf has them,
  * so that its clients understand the answer.
  */
 #ifndef SS_TABLE_TABLE_H

@@ -2,8 +2,8 @@
  * timeline.h - an answer in the shape of a timeline: sections, tracks, and the slices to draw.
  *
  * The same struct carries an answer for XProf's clients (emit/chrome.h) and for our page
- * (emit/slices.h). Everything lives in the request's arena or in what outlives it (profiles). Times
- * are ps since the start of the session.
+ * (emit/slices.h). Everything lives in the request's arena or in memory that outlives it
+ * (profiles). Times are ps since the start of the session.
  */
 #ifndef SS_TABLE_TIMELINE_H
 #define SS_TABLE_TIMELINE_H
@@ -110,9 +110,9 @@ struct ss_tl_piece {
 };
 
 /*
- * Slices that are too many to be held at once: the reader of the answer pulls them piece by piece.
- * `close` is called once, after the last piece or instead of it; before the first piece nothing is
- * held that needs it.
+ * Slices that are too many to hold at once: the reader of the answer pulls them piece by piece.
+ * `close` is called once, after the last piece or instead of it; it is not needed before the first
+ * piece.
  */
 struct ss_tl_pull {
 	/* The next piece, no events at the end; lives until the next call. False on failure. */
@@ -178,8 +178,8 @@ struct ss_tl_summary {
 };
 
 /*
- * A stretch in which a device does nothing: what it went to, what ended it, and what the host did
- * meanwhile.
+ * A gap in which a device does nothing: its cause, the event that ended it, and what the host did
+ * in this time.
  */
 struct ss_tl_gap {
 	bool found;

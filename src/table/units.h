@@ -17,7 +17,8 @@ struct ss_scale {
 
 /* The scale for values up to `max_abs` of this unit; `whole`: all values are whole numbers. */
 struct ss_scale ss_scale_for(enum ss_unit unit, double max_abs, bool whole);
-/* The scale of values up to `among`, with the digits that those up to `max_abs` <= among want: of a column beside others. */
+/* The scale of values up to `among`, with the digits that values up to `max_abs` <= among need: for a column that
+ * is shown beside others. */
 struct ss_scale ss_scale_among(enum ss_unit unit, double max_abs, double among, bool whole);
 /* "12.3 ms", "45.1%"; always NUL-terminated. "-" for NaN. */
 void ss_format_value(char *buf, size_t size, enum ss_unit unit, double value);

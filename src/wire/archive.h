@@ -1,7 +1,7 @@
 /*
- * archive.h - what a reader of archives tells of their members, and which names a member may not
- * have. The readers (tar.h, zip.h) allocate no more than a name; what is made of the members is the
- * caller's.
+ * archive.h - the events that readers of archives report, and the names that a member must not
+ * have. The readers (tar.h, zip.h) allocate at most a name; the caller handles the content of
+ * members.
  */
 #ifndef SS_WIRE_ARCHIVE_H
 #define SS_WIRE_ARCHIVE_H

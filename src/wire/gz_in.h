@@ -1,6 +1,6 @@
 /*
- * gz_in.h - reading gzip, piece by piece: a packed trace is some twenty times as long unpacked and
- * need never be there as a whole.
+ * gz_in.h - reading gzip, piece by piece: an unpacked trace is about twenty times as long as the
+ * packed one and is never held as a whole.
  *
  * Several members become one text. A file that is cut short or damaged gives the text before the
  * damage, and ss_gz_in_bad is true.

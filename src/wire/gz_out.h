@@ -1,5 +1,5 @@
 /*
- * gz_out.h - a gzip file made in memory, piece by piece: what was written is held packed only.
+ * gz_out.h - a gzip file that is made in memory, piece by piece: only packed bytes are held.
  * Failure is sticky.
  */
 #ifndef SS_WIRE_GZ_OUT_H

@@ -1,6 +1,6 @@
 /*
  * highway.h - HighwayHash with 64 bits: the checksum of Riegeli's blocks and chunks. It is fast,
- * and no protection against somebody who knows the key.
+ * and does not protect against an attacker who knows the key.
  */
 #ifndef SS_WIRE_HIGHWAY_H
 #define SS_WIRE_HIGHWAY_H

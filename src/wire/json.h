@@ -5,8 +5,8 @@
  *	struct ss_jtok t;
  *	while (ss_jsonr_next(&r, &t)) ...
  *
- * A key is a token of its own and stands before its value. Strings are given as they stand, escapes
- * included: ss_jtok_is compares, ss_jtok_str decodes. What is malformed ends the walk and sets
+ * A key is a token of its own and stands before its value. Strings are the bytes in the file,
+ * escapes included: ss_jtok_is compares, ss_jtok_str decodes. Malformed text ends the walk and sets
  * `bad`.
  */
 #ifndef SS_WIRE_JSON_H

@@ -1,9 +1,9 @@
 /*
- * json_tree.h - a small document in memory, as a tree: what older tools stored as their answers.
+ * json_tree.h - a small document in memory, as a tree: for the answers that older tools stored.
  *
- * JSON and protobuf come to the same tree. A repeated field of a message is several nodes of one
- * key; a JSON array is one node with its elements below it. Nodes live in the arena, their texts
- * there or in the bytes.
+ * JSON and protobuf give the same tree. A repeated field of a message is several nodes of one key;
+ * a JSON array is one node with its elements below it. Nodes live in the arena, their texts there
+ * or in the bytes.
  */
 #ifndef SS_WIRE_JSON_TREE_H
 #define SS_WIRE_JSON_TREE_H
@@ -24,8 +24,8 @@ struct ss_jnode {
 const struct ss_jnode *ss_jtree_of_json(struct ss_str text, struct ss_arena *arena, struct ss_err *err);
 
 /*
- * The same of a document that is long: what lies below `levels` brackets is left as it stands, objects and arrays without
- * children whose text is theirs. ss_jtree_of_json reads one of them.
+ * The same for a long document: objects and arrays below `levels` brackets have no children; their
+ * text is the part of the document, which ss_jtree_of_json reads.
  */
 const struct ss_jnode *ss_jtree_of_json_to(struct ss_str text, size_t levels, struct ss_arena *arena, struct ss_err *err);
 

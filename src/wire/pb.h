@@ -14,13 +14,13 @@
  * Field number and wire type are one key, so a field of the wrong type is just another unknown
  * field. `bad` is sticky: ask once after the loop. Every read is bounds-checked.
  *
- * The bytes may be those of a file that somebody writes to: every step is checked by what was read in
- * that step, so a cursor never leaves its bytes, but two walks over the same bytes need not find the
- * same fields. Who counts in one walk and fills in another fills no more than it counted.
+ * The bytes may be those of a file that somebody writes to: every step is checked by what was read
+ * in that step, so a cursor never leaves its bytes, but two walks over the same bytes need not find
+ * the same fields. Code that counts in one walk and fills in another must fill no more than it
+ * counted.
  *
  * A lenient cursor (ss_pb_lenient) treats a length that runs past the end as "up to the end" and
- * says so in `cut`: for the outer messages of a file that was cut short, of which what is whole
- * shall be shown.
+ * sets `cut`: it is for the outer messages of a truncated file, whose intact records are shown.
  */
 #ifndef SS_WIRE_PB_H
 #define SS_WIRE_PB_H
@@ -45,8 +45,8 @@ struct ss_pb_field {
 };
 
 /*
- * A byte, read from memory this once: in a mapped file that is written to meanwhile, a second look
- * may find another one.
+ * A byte, read from memory exactly once: in a mapped file that another process writes to, a second
+ * read may give another value.
  */
 static inline uint8_t ss_pb_once(const uint8_t *p)
 {

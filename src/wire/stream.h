@@ -1,6 +1,6 @@
 /*
- * stream.h - bytes that may be packed with gzip or zstd, read from front to back: what they are is
- * told by how they begin.
+ * stream.h - bytes that may be packed with gzip or zstd, read from front to back. Their first bytes
+ * tell how they are packed.
  */
 #ifndef SS_WIRE_STREAM_H
 #define SS_WIRE_STREAM_H

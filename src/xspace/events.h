@@ -1,8 +1,8 @@
 /*
  * events.h - the events of one line as columns.
  *
- * 24 bytes an event: begin, duration, name and where its bytes stand. Stats stay in the file and
- * are walked when asked for (ss_xevents_stats), which costs some 5 ns a stat.
+ * 24 bytes an event: begin, duration, name and the place of its bytes. Stats stay in the file and
+ * are walked on request (ss_xevents_stats), which costs some 5 ns a stat.
  *
  *	begin_ps[i]	start, in ps since the start of the session (ss_xspace.origin_ns)
  *	dur_ps[i]	duration in ps; 0 for instants and aggregated events; begin_ps + dur_ps always fits
@@ -52,14 +52,13 @@ static inline uint64_t ss_stat_id_bit(uint64_t id)
 
 /*
  * Read the events of `line`. Also completes the line's header fields that stand after its events.
- * Malformed bytes end the line: what stood before is kept and `dropped` counts at least 1.
+ * Malformed bytes end the line: the events before them are kept and `dropped` is at least 1.
  */
 bool ss_xevents_load(struct ss_xevents *e, const struct ss_xspace *x, const struct ss_xplane *plane,
 		     struct ss_xline *line, struct ss_err *err);
 /*
  * The same of the events whose metadata are marked: `wanted` has a byte for each entry of
- * event_meta, NULL: all events. `dropped` counts what could not be read of any event that was
- * looked at.
+ * event_meta, NULL: all events. `dropped` counts the examined events that could not be read.
  */
 bool ss_xevents_load_some(struct ss_xevents *e, const struct ss_xspace *x, const struct ss_xplane *plane,
 			  struct ss_xline *line, const uint8_t *wanted, struct ss_err *err);

@@ -2,7 +2,7 @@
  * graphdef.h - a view of a TensorFlow GraphDef: nodes in the order of the file, those of its function
  * library behind them.
  *
- * * Names borrow from the bytes; attributes and inputs stay there until those of one node are
+ * Names borrow from the bytes; attributes and inputs stay there until those of one node are
  * requested. Field numbers are those of graph.proto, node_def.proto, attr_value.proto, function.proto,
  * tensor_shape.proto and types.proto.
  */

@@ -1,12 +1,12 @@
 /*
  * tfgraph.h - a TensorFlow graph by name scopes, and what of it a TPU could run.
  *
- * * The names of operations are paths: "train/gradients/mul" stands in the scope "train/gradients". An
+ * The names of operations are paths: "train/gradients/mul" stands in the scope "train/gradients". An
  * operation that is a scope as well (it has others below its name) stands in that scope. Functions of
  * the graph's library stand in a scope of their own, SS_TF_LIBRARY; several traced programs in graph_1,
  * graph_2 ...
  *
- * * An operation is judged by its name alone, as TensorBoard's graph dashboard does it: compatible if
+ * An operation is judged by its name alone, as TensorBoard's graph dashboard does it: compatible if
  * tpu_ops.def has it. Not judged is what was placed by hand on a device that is no TPU (its device
  * names a CPU or GPU, or no TPU), what was placed on the TPU's system device, what has no operator, and
  * what stands in the library. TensorBoard counts operations that are not judged as compatible. Nothing

@@ -2,15 +2,15 @@
  * attribution.h - where the time of a program went: each moment of the recording belongs to exactly one
  * class.
  *
- * * The recording is looked at from the begin of the first step to the end of the last (all of it,
- * where no steps are known), once for each device, and once for the program where a host has no device
- * (XLA:CPU, TensorFlow and PyTorch on a CPU: their operations on threads are the computing). A moment
- * belongs to what the device computes; else to exposed communication; else to a copy; else to what the
- * host does that the device waits for: the innermost event, that is no step marker, of the thread that
- * starts the programs. What nothing explains is unknown. The classes of a step, and those between the
- * steps, add up to the whole.
+ * It covers the recording from the begin of the first step to the end of the last (all of it if no
+ * steps are known), once for each device, and once for the program if a host has no device
+ * (XLA:CPU, TensorFlow and PyTorch on a CPU: their operations on threads count as computing). A
+ * moment belongs to what the device computes; else to exposed communication; else to a copy; else
+ * to what the host does that the device waits for: the innermost event, that is no step marker, of
+ * the thread that starts the programs. Time without an explanation is unknown. The classes of a
+ * step, and those between the steps, add up to the whole.
  *
- * * Part of struct ss_host; for all hosts a fold (fold.h): hosts are visited, not held. Memory for one
+ * Part of struct ss_host; for all hosts a fold (fold.h): hosts are visited, not held. Memory for one
  * host is linear in the events that claim time; the memory of a host is bounded (the limits below).
  */
 #ifndef SS_MODEL_ATTRIBUTION_ATTRIBUTION_H
@@ -51,7 +51,7 @@ enum ss_time_region {
 
 #define SS_MOST_SUBJECTS 8  /* kept of each class of a unit */
 #define SS_MOST_KEPT_STEPS 100000
-/* Devices of one host that are looked at: each is laid over all that the host's threads did. */
+/* The limit of attributed devices of one host: each is combined with all events of the host's threads. */
 #define SS_MOST_UNITS 128
 
 /* The owner of time of a class: a function, an operation or a host. */

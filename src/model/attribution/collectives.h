@@ -1,7 +1,7 @@
 /*
  * collectives.h - waiting of participants for each other in collective operations.
  *
- * * * The n-th run of an operation in a step of one participant (device, or host without one) is the
+ * The n-th run of an operation in a step of one participant (device, or host without one) is the
  * same meeting as the n-th in that step of another. All participants leave together, so the participant
  * with the shortest duration came last: the others waited for the difference.
  */

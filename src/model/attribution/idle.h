@@ -2,7 +2,7 @@
  * idle.h - when a device does nothing, one stretch after the other, and what the attribution says of
  * it.
  *
- * * A gap is a stretch of the window (attribution.h) in which the device neither computes nor
+ * A gap is a stretch of the window (attribution.h) in which the device neither computes nor
  * communicates nor copies nor runs a callback, whatever the steps. Its class is the class with the most
  * of its time.
  */

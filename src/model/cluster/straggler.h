@@ -2,11 +2,11 @@
  * straggler.h - the host that holds up the others: how often, at what cost, and why; or that no host
  * does. The one rule of this, for every page and command.
  *
- * * * * Judged by what each host itself needed for a step: all but exposed communication, which no
+ * Judged by what each host itself needed for a step: all but exposed communication, which no
  * clock of another host can distort and which the collective does not equalise. If the figures do not
  * suffice, no host is blamed: the kind is inconclusive, and the host is named as a candidate.
  *
- * * * * Part of the model.
+ * Part of the model.
  */
 #ifndef SS_MODEL_CLUSTER_STRAGGLER_H
 #define SS_MODEL_CLUSTER_STRAGGLER_H

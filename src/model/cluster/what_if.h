@@ -2,7 +2,7 @@
  * what_if.h - the step time if some work were faster: the recording is replayed with changed durations,
  * and every other event begins as soon as the events for which it waited have ended.
  *
- * * All answers are ceilings of the gain: dependencies that never bound are not all seen, and memory
+ * All answers are ceilings of the gain: dependencies that never bound are not all seen, and memory
  * bandwidth and power that overlapped work shares are not modelled. Gains of several scenarios do not
  * add up.
  */

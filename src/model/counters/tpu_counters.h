@@ -1,7 +1,7 @@
 /*
  * tpu_counters.h - the known hardware counters of TPUs: ids, sets, and utilization derived from them.
  *
- * * A profile with counters has, on a TPU's plane, one line per sample and one event per counter. The
+ * A profile with counters has, on a TPU's plane, one line per sample and one event per counter. The
  * id of a counter is the address of its register (tpu_counters.def). Chips other than those listed have
  * counters too, but nothing is known about them here.
  */

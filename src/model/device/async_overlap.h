@@ -2,12 +2,12 @@
  * async_overlap.h - the part of each asynchronous operation of a TPU that ran while its core computed:
  * this part is hidden, the rest is exposed.
  *
- * * The window of an operation is its event on the line "Async XLA Ops", or without that line the time
+ * The window of an operation is its event on the line "Async XLA Ops", or without that line the time
  * from its start operation to its done operation (`copy-start.1`, `copy-done.1`; `send`, `recv` begin
  * one, too), the first start with the first done. Computation is the union of the other operations of
  * the plane, so a loop counts with all that runs in it.
  *
- * * Read from the file line by line; the host need not be loaded. Names live as long as the host, the
+ * Read from the file line by line; the host need not be loaded. Names live as long as the host, the
  * rest in the arena.
  */
 #ifndef SS_MODEL_DEVICE_ASYNC_OVERLAP_H

@@ -1,5 +1,5 @@
 /*
- * core_details.h - what a device's plane says of itself: which chip and core it is; and when its events ran.
+ * core_details.h - the facts of a device's plane: its chip and core, and the times of its events.
  */
 #ifndef SS_MODEL_DEVICE_CORE_DETAILS_H
 #define SS_MODEL_DEVICE_CORE_DETAILS_H

@@ -1,5 +1,5 @@
 /*
- * env.h - what a profile was taken on: devices and their peaks, hosts, problems met while profiling
+ * env.h - the environment of a profile: devices and their peaks, hosts, problems while profiling
  * (docs/tools/overview_page.md).
  */
 #ifndef SS_MODEL_DEVICE_ENV_H

@@ -1,7 +1,7 @@
 /*
  * places.h - where in the system the TensorCores of a profile are.
  *
- * * A plane says it in its stat core_details; where that is missing or empty, by device_id and
+ * A plane says it in its stat core_details; where that is missing or empty, by device_id and
  * global_chip_id, and by its name. Cores of one chip are then counted in the order of their planes, and
  * so are the chips of a host. Unknown members are -1.
  */

@@ -1,12 +1,14 @@
 /*
- * async_ends.h - where events end that go on after their thread turned to something else.
+ * async_ends.h - the ends of events that continue after their thread has begun other work.
  *
  * The runtimes of XLA record an operation that runs on other threads, or a wait that a callback
- * ends, as two events: the first where it is started, a producer; the second where it is over, a
- * consumer of the same id on whatever thread noticed ("end: dot.3", "CommonPjRtBuffer::Await").
+ * ends, as two events: the first where it is started, a producer; the second where it ends, a
+ * consumer of the same id on the thread that noticed the end ("end: dot.3",
+ * "CommonPjRtBuffer::Await").
  *
- * The thread that finishes an operation first runs what waited for it, a "ThunkExecutor::Execute" with further operations,
- * and reports the end when it returns from there. The operation then ended where that began.
+ * The thread that finishes an operation first runs the work that waited for it, a
+ * "ThunkExecutor::Execute" with further operations, and reports the end when it returns from there.
+ * The operation then ended where this work began.
  */
 #ifndef SS_MODEL_HOST_ASYNC_ENDS_H
 #define SS_MODEL_HOST_ASYNC_ENDS_H

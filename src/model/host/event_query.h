@@ -1,6 +1,5 @@
 /*
- * event_query.h - events of a file by plane, name, time and duration, and by a filter that people
- * write:
+ * event_query.h - events of a file by plane, name, time and duration, and by a filter expression:
  *
  *	duration_us > 5 AND NOT (plane CONTAINS "metadata" OR event =~ "^copy")
  *
@@ -9,8 +8,7 @@
  * offset_ps (start_ps), end_ps, with = == != < <= > >= and a unit behind the number (ps ns us ms
  * s), else the field's own. AND OR NOT, also && || !, and parentheses.
  *
- * Events are read as they stand in the file, line by line, without loading the host; nothing is
- * kept.
+ * Events are read unchanged from the file, line by line, without loading the host; nothing is kept.
  */
 #ifndef SS_MODEL_HOST_EVENT_QUERY_H
 #define SS_MODEL_HOST_EVENT_QUERY_H

@@ -2,8 +2,8 @@
  * event_type.h - the kinds of host events that analyses know by name.
  *
  * An exact name of event_types.def, or else what the name parses to as an operation: TensorFlow
- * operations are TF_OP_RUN, tf.data iterators ITERATOR. A property of the name, hence of the
- * metadata: look it up once per metadata, not per event.
+ * operations are TF_OP_RUN, tf.data iterators ITERATOR. The kind depends on the name only: look it
+ * up once per metadata, not per event.
  */
 #ifndef SS_MODEL_HOST_EVENT_TYPE_H
 #define SS_MODEL_HOST_EVENT_TYPE_H

@@ -1,8 +1,8 @@
 /*
- * forget.h - giving back pages of the file behind a walk.
+ * forget.h - releasing pages of the file after a walk has passed them.
  *
- * A walk over the stats of lines brings their pages of the file back into memory; this gives them
- * up again, some megabytes at a time. Lines of a plane mostly lie one behind the other in the file.
+ * A walk over the stats of lines brings their pages of the file back into memory; this releases
+ * them again, some megabytes at a time. The lines of a plane mostly follow one another in the file.
  */
 #ifndef SS_MODEL_HOST_FORGET_H
 #define SS_MODEL_HOST_FORGET_H

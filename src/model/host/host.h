@@ -1,13 +1,13 @@
 /*
  * host.h - the profile of one host, as every analysis and the timeline read it.
  *
- * * * * A host has two states. Opened: planes, lines and metadata are indexed, and no event is read
+ * A host has two states. Opened: planes, lines and metadata are indexed, and no event is read
  * (names, tool list). Loaded: the events of every line are columns, events are grouped into steps, and
  * the steps of a GPU are a line after the file's own lines (preprocess/preprocess.h; the other derived
  * lines are only for display, see display_lines.h). Loading happens once, at the first ss_host_load
  * (preprocess/load.h); afterwards the host is immutable and may be read by any number of threads.
  *
- * * * * Times are ps since the start of the session. Strings borrow from the mapped file or the host's
+ * Times are ps since the start of the session. Strings borrow from the mapped file or the host's
  * arena.
  */
 #ifndef SS_MODEL_HOST_HOST_H

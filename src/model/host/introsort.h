@@ -2,8 +2,8 @@
  * introsort.h - sorting events by time with equals in the order in which XProf has them.
  *
  * XProf sorts events with the C++ standard library, which does not keep the order of equals: see
- * base/sort.h for the algorithm. Where an answer hangs on the order of events that begin and end
- * together, the same steps on the same input are the only way to the same answer.
+ * base/sort.h for the algorithm. Where an answer depends on the order of events that begin and end
+ * together, only the same algorithm gives the same answer.
  */
 #ifndef SS_MODEL_HOST_INTROSORT_H
 #define SS_MODEL_HOST_INTROSORT_H

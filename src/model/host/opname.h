@@ -1,5 +1,5 @@
 /*
- * opname.h - what the names of operations say.
+ * opname.h - parsing the names of operations.
  *
  * Frameworks write an operation as "<name>:<type>", where the name is a path of scopes:
  * "model/dense/MatMul:MatMul". Compilers write the same into HLO metadata, JAX with a primitive as
@@ -66,8 +66,9 @@ static inline bool ss_op_is_memcpy(enum ss_op_category c)
 bool ss_op_is_remat(struct ss_str text, struct ss_str framework_name);
 
 /*
- * Does the name of an operation say that it computes gradients? JAX's, and those without a type, by a component
- * "transpose(...", all others by a scope "gradient_tape..." or "gradients...".
+ * Does the name of an operation say that it computes gradients? In names of JAX, and names without
+ * a type, a component "transpose(..." says so; in all others a scope "gradient_tape..." or
+ * "gradients...".
  */
 bool ss_op_is_gradient(struct ss_str name, struct ss_str type);
 

@@ -9,7 +9,7 @@
  *		return ss_part_get(&h->parts[SS_HOST_TRACE], build, release, h, err);
  *	}
  *
- * A part may ask for other parts of the same owner or, in a model, of its hosts; never in a circle.
+ * A part may use other parts of the same owner or, in a model, of its hosts, but never in a cycle.
  */
 #ifndef SS_MODEL_HOST_PART_H
 #define SS_MODEL_HOST_PART_H
@@ -34,7 +34,7 @@ void ss_part_init(struct ss_part *part);
 void *ss_part_get(struct ss_part *part, ss_build_fn *build, ss_release_fn *release, void *owner, struct ss_err *err);
 /* Was it built, or found to be impossible? */
 bool ss_part_is_built(struct ss_part *part);
-/* Store data that another function has built for the part; it is released if the part was built meanwhile. */
+/* Store data that another function has built for the part; it is released if another thread has built the part. */
 void ss_part_put(struct ss_part *part, void *data, ss_release_fn *release);
 /* Store the reason why the part cannot be built; without effect if it was built. False: out of memory. */
 bool ss_part_put_failure(struct ss_part *part, const struct ss_err *why);

@@ -1,14 +1,13 @@
 /*
  * partial_read.h - some events of a host, read without the others.
  *
- * Loading a host reads every event and finds the step of each. A question about a few lines, or
- * about events of a few names, needs neither. An excerpt is a copy of the host's planes that holds
- * only the lines asked for and of them only the events asked for; the bytes of other lines are not
- * touched. It is a part of the host: made once, then shared.
+ * Loading a host reads every event and finds the step of each. A request for a few lines, or for
+ * events of a few names, needs neither. A partial read is a copy of the host's planes with only the
+ * selected lines and events; the bytes of other lines are not read. It is a part of the host: made
+ * once, then shared.
  *
- * Events are as the file has them: no step groups but those that came with it, TPU steps in their
- * parts, nothing added or derived. So an excerpt is the same whether or not the host is loaded, and
- * by whom.
+ * Events are those of the file: only the step groups in the file, TPU steps in their parts, nothing
+ * added or derived. A partial read is therefore the same whether or not the host is loaded.
  */
 #ifndef SS_MODEL_HOST_PARTIAL_READ_H
 #define SS_MODEL_HOST_PARTIAL_READ_H

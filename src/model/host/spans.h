@@ -1,12 +1,12 @@
 /*
- * spans.h - the events of a derived line: two bytes each, or some, where columns take 24.
+ * spans.h - the events of a derived line: about two bytes each, where columns take 24.
  *
  * There are as many derived events as ops, and several lines of them, so they would take more
- * memory than the profile itself. They are packed in chunks of 64: of each event as many bits as
- * the events of its chunk differ by. Most begin and end with an event of one line of the file: then
- * a chunk tells the numbers of these, and the times are in that line's columns. Other chunks tell
- * times. What is open for longer than it takes to fill some chunks, or what 32 bits of picoseconds
- * (4.3 ms) do not hold, stands in a list of its own. Groups are told where they change.
+ * memory than the profile itself. They are packed in chunks of 64, with as many bits for each event
+ * as the events of its chunk differ by. Most begin and end with an event of one line of the file:
+ * then a chunk holds the numbers of these events, and the times are in that line's columns. Other
+ * chunks hold times. Events that stay open while several chunks are filled, or whose times do not
+ * fit 32 bits of picoseconds (4.3 ms), are in a separate list. Groups are stored where they change.
  */
 #ifndef SS_MODEL_HOST_SPANS_H
 #define SS_MODEL_HOST_SPANS_H

@@ -1,9 +1,9 @@
 /*
- * stat_filter.h - may an event carry one of some stats? Answered by hopping over the stats without
- * decoding them, some 2 ns each.
+ * stat_filter.h - may an event carry one of some stats? The filter skips over the stats without
+ * decoding them, at some 2 ns each.
  *
- * Most host events carry stats, and few of those matter to an analysis. May say yes where the
- * answer is no; never the other way.
+ * Most host events carry stats, and few of those matter to an analysis. It may say yes where the
+ * answer is no, but never no where it is yes.
  */
 #ifndef SS_MODEL_HOST_STAT_FILTER_H
 #define SS_MODEL_HOST_STAT_FILTER_H

@@ -1,8 +1,8 @@
 /*
- * stat_projection.h - walking only those stats of an event that a question is about.
+ * stat_projection.h - walking only those stats of an event that an analysis needs.
  *
- * * Most stats are names, shapes and numbers that a given analysis does not use. Their metadata id,
- * which writers put first, tells at a glance; decoding is left to the few that are wanted.
+ * Most stats are names, shapes and numbers that a given analysis does not use. Their metadata id,
+ * which writers put first, identifies them; only the few that are needed are decoded.
  */
 #ifndef SS_MODEL_HOST_STAT_PROJECTION_H
 #define SS_MODEL_HOST_STAT_PROJECTION_H

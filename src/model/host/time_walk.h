@@ -1,10 +1,10 @@
 /*
  * time_walk.h - the events of a line, or of all lines of a plane, in the order of time.
  *
- * Of events that begin together the shorter come first, as in XProf. Of those that end together as
- * well, too: what is derived from a plane may hang on it (a step that begins in two streams at
- * once, copies that were cut off together), so such planes are sorted by the same steps as XProf
- * sorts them, unless they are huge.
+ * Of events that begin together the shorter come first, as in XProf. The order of those that end
+ * together as well matters, too: derived data may depend on it (a step that begins in two streams
+ * at once, copies that were cut off together), so such planes are sorted with XProf's algorithm,
+ * unless they are huge.
  */
 #ifndef SS_MODEL_HOST_TIME_WALK_H
 #define SS_MODEL_HOST_TIME_WALK_H

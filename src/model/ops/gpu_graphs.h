@@ -1,11 +1,12 @@
 /*
  * gpu_graphs.h - which instruction each kernel of a CUDA graph runs.
  *
- * XLA hands whole computations ("command buffers") to the GPU as one graph. Their kernels bear the name of the instruction
- * that calls the computation. Which one they run follows from two facts. XLA names its own kernels after instructions
- * ("loop_add_fusion.1" is loop_add_fusion_1), so a name that one instruction alone has, and that comes once in a replay,
- * tells. A kernel of a library lies between two such kernels, where the schedule has as many instructions of libraries as
- * there are kernels, or one: then they are these, in order. All else stays unknown.
+ * XLA hands whole computations ("command buffers") to the GPU as one graph. Their kernels have the
+ * name of the instruction that calls the computation. Two rules identify the instruction that a
+ * kernel runs. XLA names its own kernels after instructions ("loop_add_fusion.1" is
+ * loop_add_fusion_1), so a name that only one instruction has, and that occurs once in a replay,
+ * identifies it. Kernels of libraries between two such kernels are assigned in order, if the
+ * schedule has as many instructions of libraries there, or one. All other kernels stay unknown.
  */
 #ifndef SS_MODEL_OPS_GPU_GRAPHS_H
 #define SS_MODEL_OPS_GPU_GRAPHS_H

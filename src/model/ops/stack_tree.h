@@ -1,7 +1,9 @@
 /*
- * stack_tree.h - where time went, by stack: each stack that differs once, with the time and the events of its last frame.
+ * stack_tree.h - time by stack: each distinct stack once, with the time and the events of its last
+ * frame.
  *
- * What would be deeper than `most_depth`, or one more than `most`, is counted in the stack around it, and `cut` tells.
+ * Stacks deeper than `most_depth`, or beyond the number `most`, count in the enclosing stack, and
+ * `cut` is set.
  */
 #ifndef SS_MODEL_OPS_STACK_TREE_H
 #define SS_MODEL_OPS_STACK_TREE_H

@@ -55,8 +55,8 @@ struct ss_tpu_core {
 };
 
 /*
- * Fill `core` from its plane and what it handed to SparseCores (NULL: there are none). On failure
- * the caller frees what is there.
+ * Fill `core` from its plane and the work that it handed to SparseCores (NULL: there are none). On
+ * failure the caller frees the partial result.
  */
 bool ss_tpu_core_build(struct ss_tpu_core *core, const struct ss_host *h, const struct ss_plane *p,
 		       const struct ss_sparse_ops *sparse, struct ss_err *err);

@@ -4,7 +4,7 @@
  *
  * Programs mark work handed from one thread or device to another with a (type, id) pair on either
  * side. For some pairs of host events, named in the rules below, the id is made from other stats.
- * Grouping and flows read events through this one door.
+ * Grouping and flows read events only through these functions.
  */
 #ifndef SS_MODEL_PREPROCESS_CONTEXT_H
 #define SS_MODEL_PREPROCESS_CONTEXT_H
@@ -77,8 +77,8 @@ struct ss_context_reader {
  */
 bool ss_context_reader_init(struct ss_context_reader *r, const struct ss_plane *p, uint64_t nevents, struct ss_arena *arena);
 /*
- * Read event i of a line; `module` says that it is an "XLA Modules" event of a TensorCore. Keys from
- * SS_CTX_COMMON on are read of modules and of events of the types to which they mean something: most
+ * Read event i of a line; `module` says that it is an "XLA Modules" event of a TensorCore. Keys
+ * from SS_CTX_COMMON on are read only for modules and for events of the types that use them: most
  * events are neither, and often carry nothing else.
  */
 void ss_context_read(const struct ss_context_reader *r, const struct ss_line *l, uint32_t i, bool module,

@@ -1,10 +1,10 @@
 /*
  * forest.h - causes of events: events nested in one another, and events linked across lines (docs/model/preprocess.md).
  *
- * Exists only while a host is loaded. Lines that neither begin a group nor are linked to others cost
- * nothing but a look at their stats. Of the rest, those events are kept that a walk can begin at or come
- * through: events with links, roots, and all that is around them. Of each, two words say where its
- * children end and who its parent is:
+ * Exists only while a host is loaded. Lines that neither begin a group nor are linked to others
+ * cost only a scan of their stats. Of the other lines, the forest keeps the events at which a walk
+ * can begin or through which it can pass: events with links, roots, and the events around them. Two
+ * words of each give the end of its children and its parent:
  *
  *	end	first event behind it that is not below it: all in between are its subtree
  *	parent	the innermost event around it, SS_NONE for none
@@ -14,8 +14,8 @@
  * The order of events in the file counts, not their times: a line that is not in the order of time
  * nests little.
  *
- * Links form groups: every producer of a link group is a parent of every consumer in it. They are never
- * spelled out as pairs.
+ * Links form groups: every producer of a link group is a parent of every consumer in it. They are
+ * never stored as pairs.
  */
 #ifndef SS_MODEL_PREPROCESS_FOREST_H
 #define SS_MODEL_PREPROCESS_FOREST_H
@@ -110,9 +110,8 @@ struct ss_forest {
 	bool has_roots, has_eager;
 	bool tpu;
 	/*
-	 * Steps left for walks towards ancestors. No real profile comes near its end; it keeps
-	 * hostile ones, where every event is an ancestor of every other, from costing more than
-	 * their size allows.
+	 * Steps left for walks towards ancestors. No real profile uses it up; it bounds the cost of
+	 * hostile ones, in which every event is an ancestor of every other.
 	 */
 	uint64_t budget;
 	struct ss_arena arena;

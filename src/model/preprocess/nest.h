@@ -5,11 +5,11 @@
  * Items come in the order of time. An item has a name per level, outermost first, and one span. Per
  * level the last span stays open: an item with the same name and group extends it, any other closes
  * it and all below. Outer lines may rule inner ones: closing the outermost span of "XLA Modules"
- * closes what is open on "XLA Ops", so that nothing goes on from one program into the next.
+ * closes the open spans on "XLA Ops", so that no span extends from one program into the next.
  *
  * Spans that close together are fitted into one another, from the outside in: one that begins and
- * ends with the one around it becomes 1 ns shorter than that, and so do all below it, so that people
- * see what is inside of what. No more ns are taken than leave 1 ns of the innermost. XProf does the same.
+ * ends with the one around it becomes 1 ns shorter than that, and so do all below it, so that the
+ * nesting is visible. The innermost span keeps at least 1 ns. XProf does the same.
  *
  * Names are meta indices of the plane (made ones mostly), so that comparing them is comparing
  * numbers.

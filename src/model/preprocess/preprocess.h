@@ -1,7 +1,7 @@
 /*
  * preprocess.h - additions to a host's events before analyses read them (docs/architecture.md).
  *
- * * Runs once, inside ss_host_load, over loaded columns. A file whose host and device planes all name
+ * Runs once, inside ss_host_load, over loaded columns. A file whose host and device planes all name
  * the stat group_id came preprocessed and is left alone.
  */
 #ifndef SS_MODEL_PREPROCESS_PREPROCESS_H
@@ -22,14 +22,14 @@ struct ss_plane;
  */
 uint32_t ss_plane_add_synthetic_name(struct ss_arena *arena, struct ss_plane *p, struct ss_str name, struct ss_str display_name);
 
-/* Sections 6.2, 6.4, 6.5: event forest, groups, group ids, step names, is_eager. */
+/* Builds the event forest, groups, step names and is_eager (docs/model/preprocess.md). */
 bool ss_preprocess_group(struct ss_host *h, struct ss_err *err);
 /*
  * May that give events of the host's threads a group? From names alone, of an opened host: there is a
  * group only below a root, and the steps of a TPU reach a thread only by a link that begins on the TPU.
  */
 bool ss_preprocess_may_group_threads(const struct ss_host *h);
-/* Section 6.6 (a) and (b): the groups of what GPUs ran, and their line "Steps". */
+/* The groups of the kernels of GPUs, and their line "Steps" (docs/model/preprocess.md, "GPU"). */
 bool ss_preprocess_gpu_steps(struct ss_host *h, struct ss_err *err);
 /* Groups take less room from now on, and do not change any more. */
 void ss_preprocess_pack_groups(struct ss_host *h);

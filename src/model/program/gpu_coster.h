@@ -12,8 +12,8 @@
 
 /*
  * Bytes as XLA keeps them: for each operand, for a result that is an array, and for each array of a
- * result that is a tuple. Of a computation it adds up what stands at the same place in any of its
- * instructions, and takes the sums for those of whoever calls it, as far as that one has such places.
+ * result that is a tuple. For a computation, XLA adds up the bytes at the same place of all its
+ * instructions, and uses the sums for the calling instruction, as far as that has such places.
  */
 struct ss_gpu_split {
 	SS_VEC(float) operands;

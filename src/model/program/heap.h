@@ -1,10 +1,10 @@
 /*
- * heap.h - a program's memory, played through: what the compiler's heap simulator recorded, event
- * by event.
+ * heap.h - a replay of a program's memory: the record of the compiler's heap simulator, event by
+ * event.
  *
- * The compiler records for each allocation in which order its buffers come and go, and which share
- * memory. Playing that gives the size of the heap at every point of the program, its peak, and who
- * lives at the peak. Linear in the number of events.
+ * The compiler records for each allocation the order in which its buffers are allocated and freed,
+ * and which of them share memory. The replay gives the size of the heap at every point of the
+ * program, its peak, and the buffers at the peak. Linear in the number of events.
  */
 #ifndef SS_MODEL_PROGRAM_HEAP_H
 #define SS_MODEL_PROGRAM_HEAP_H

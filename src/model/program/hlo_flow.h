@@ -1,10 +1,11 @@
 /*
- * hlo_flow.h - which operation of a program takes what of which other's result.
+ * hlo_flow.h - which values each operation of a program takes from the results of others.
  *
- * * Elements of tuples, bitcasts and the like cost nothing and are looked through, and so are the
- * tuples in which values go into loops and calls: what takes a tuple takes its values. Tokens, which
- * only order, are no values. A value is identified by the operation that makes it and the element of
- * its result, so that every path to it gives the same value.
+ * Elements of tuples, bitcasts and the like cost nothing, so the flow passes through them, and
+ * through the tuples that carry values into loops and calls: an operation that takes a tuple takes
+ * its values. Tokens only order operations and are not values. A value is identified by the
+ * operation that makes it and the element of its result, so that every path to it gives the same
+ * value.
  */
 #ifndef SS_MODEL_PROGRAM_HLO_FLOW_H
 #define SS_MODEL_PROGRAM_HLO_FLOW_H

@@ -2,10 +2,10 @@
  * hlo_graph.h - the neighbourhood of an instruction: which instructions are near it, and how they are
  * drawn together.
  *
- * * From the root outwards over operands and users, up to a distance; then all that the computations
- * hold that are called from there. Constants and elements of tuples have no nodes of their own; the
- * nodes that use them name them. The rules, and the order of nodes, boxes and edges, are those of the
- * compiler's own drawings, which XProf shows.
+ * It goes from the root over operands and users, up to a distance, and then includes the whole
+ * computations that are called from there. Constants and elements of tuples have no nodes of their
+ * own; the nodes that use them name them. The rules, and the order of nodes, boxes and edges, are
+ * those of the compiler's own drawings, which XProf shows.
  */
 #ifndef SS_MODEL_HLO_GRAPH_H
 #define SS_MODEL_HLO_GRAPH_H

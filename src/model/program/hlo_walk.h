@@ -2,7 +2,7 @@
  * hlo_walk.h - walks over a program's instructions: the neighbourhood of an instruction, and the
  * shortest path between two.
  *
- * * * The walk is breadth first, and linear in the reached instructions and the called bodies. The
+ * The walk is breadth first, and linear in the reached instructions and the called bodies. The
  * graph is seen through functions, so that one that was read from a text (xprof/cli/graph.h) is walked
  * as a module is.
  */

@@ -1,5 +1,6 @@
 /*
- * recompiled.h - what changed between the programs that were compiled of one function, where the recording tells it.
+ * recompiled.h - the changes between the programs that were compiled from one function, where the
+ * recording shows them.
  *
  * JAX, and TensorFlow with XLA: programs of one name differ in the shapes and types of their parameters, or do not. TensorFlow
  * counts the graphs that it traced of a function, and says no more. PyTorch: model/attribution/recompiled_torch.h.

@@ -27,8 +27,8 @@ struct ss_inference_request {
 	int64_t id;		/* group */
 	struct ss_str model;	/* "" if unknown */
 	/*
-	 * It is of the batching layer or has the user's marker, so that its model stands elsewhere, perhaps outside of
-	 * the recording. A session run that names none is of none.
+	 * It belongs to the batching layer or has the user's marker, so its model is named
+	 * elsewhere, perhaps outside of the recording. A session run that names no model has none.
 	 */
 	bool of_some_model;
 	int64_t begin_ps, end_ps;

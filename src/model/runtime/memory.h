@@ -1,18 +1,19 @@
 /*
- * memory.h - what the allocators of a host did: every allocation and deallocation that the profile
- * recorded (docs/model/memory.md).
+ * memory.h - the recorded allocations and deallocations of a host's allocators
+ * (docs/model/memory.md).
  *
- * * Source: events "MemoryAllocation" and "MemoryDeallocation" on any line of plane /host:CPU. Each
+ * Source: events "MemoryAllocation" and "MemoryDeallocation" on any line of plane /host:CPU. Each
  * carries the allocator's counters after it happened. An allocator is named by the last of the event's
  * stats index_on_host, device_ordinal (a number) and allocator_name.
  *
- * * An allocator none of whose events carries counters (older PyTorch) is counted here: in use is what
+ * An allocator none of whose events carries counters (older PyTorch) is counted here: in use is what
  * was allocated since the profile began less what was freed, from the level that leaves none below 0.
  * If no event has an address, a release frees the latest allocation of its size.
  *
- * * An event takes 64 bytes here; what else it says (sizes asked for, operation, shape) is read from
- * the file for the few that are shown. Part of struct ss_host; loads the host, unless the file brought
- * the steps of events with it, or has none: then only these events are read (partial_read.h).
+ * An event takes 64 bytes here; its other stats (requested size, operation, shape) are read from
+ * the file for the few events that are shown. Part of struct ss_host; loads the host, unless the
+ * file brought the steps of events with it, or has none: then only these events are read
+ * (partial_read.h).
  */
 #ifndef SS_MODEL_RUNTIME_MEMORY_H
 #define SS_MODEL_RUNTIME_MEMORY_H
@@ -116,7 +117,7 @@ const struct ss_host_memory_peak *ss_host_memory_peak(struct ss_host *h, struct 
 const struct ss_memory_peak *ss_model_memory_peak(struct ss_model *m, struct ss_err *err);
 
 /*
- * At most `most` events that stand for all: the list is cut into `most` boxes, of n / most events
+ * At most `most` events that represent all: the list is cut into `most` boxes, of n / most events
  * and then of one more, and each is represented by the first of its events with the most in use.
  * Returns how many; `picked` has room for `most`.
  */

@@ -1,14 +1,14 @@
 /*
- * snapshot.h - what a memory snapshot comes to: how much was in use when, and by whom.
+ * snapshot.h - the analysis of a memory snapshot: the memory in use over time, and its owners.
  *
- * * * A snapshot (import/snapshot.h) holds the blocks at its end and the latest events before it. Going
- * through the events gives every allocation its begin and end. What was there before the first event is
- * known from the blocks that no event allocated and from what is freed without having been allocated.
+ * A snapshot (import/snapshot.h) holds the blocks at its end and the latest events before it. A
+ * replay of the events gives every allocation its begin and end. The memory in use before the first
+ * event follows from the blocks that no event allocated and from the frees without an allocation.
  *
- * * * Memory is in use from `alloc` to `free_completed`, when the allocator may reuse it (`tensor`: to
+ * Memory is in use from `alloc` to `free_completed`, when the allocator may reuse it (`tensor`: to
  * `free_requested`, when the program released it).
  *
- * * * A memory profile of JAX (import/pprof.h) holds the memory in use at one moment, without events.
+ * A memory profile of JAX (import/pprof.h) holds the memory in use at one moment, without events.
  */
 #ifndef SS_MODEL_RUNTIME_SNAPSHOT_H
 #define SS_MODEL_RUNTIME_SNAPSHOT_H

@@ -1,10 +1,10 @@
 /*
  * tfdata.h - what a tf.data input pipeline did for each element that the program asked for.
  *
- * An iterator call is an event "Iterator::...". Calls nest on a thread; where a stage works ahead
- * on threads of its own, an element is handed over by a pair of events, produce and consume, that
- * carry the element's number: below the consumer's call then hang the calls below the producer. One
- * call of a root iterator is one element; its tree says which stage the program waited for.
+ * An iterator call is an event "Iterator::...". Calls nest on a thread. Where a stage works ahead
+ * on threads of its own, a pair of events, produce and consume, with the element's number hands an
+ * element over: the calls below the producer then belong below the consumer's call. One call of a
+ * root iterator is one element; its tree shows which stage the program waited for.
  *
  * An iterator is blocking in a call if the root waited for it: its parent is blocking and they
  * overlap in time. The bottleneck is the blocking iterator with most time of its own (duration

@@ -1,11 +1,11 @@
 /*
- * inferred.h - steps of a program that marked none, from what repeats: of one host (SS_HOST_INFERRED_STEPS) and
- * of all hosts (SS_MODEL_INFERRED_STEPS).
+ * inferred.h - steps of a program that marked none, inferred from repetition: of one host
+ * (SS_HOST_INFERRED_STEPS) and of all hosts (SS_MODEL_INFERRED_STEPS).
  *
- * Looked at are, where the profile has them, the programs and the operations or kernels that a
+ * The sources, where the profile has them, are the programs and the operations or kernels that a
  * device ran, the calls that start programs on host threads, the operations that threads ran, and
- * what else is outermost on a thread. Each is searched for a period (period.h); the one of most confidence
- * counts. Confidence is the product of
+ * other outermost events of a thread. Each is searched for a period (period.h); the one with the
+ * highest confidence is used. Confidence is the product of
  *
  *	segments that are alike, and how regular they are (period.h)
  *	n / (n + 1) of n repetitions
@@ -68,7 +68,7 @@ bool ss_thread_kinds_init(struct ss_thread_kinds *t, const struct ss_plane *p);
 enum ss_thread_event ss_thread_kind(struct ss_thread_kinds *t, const struct ss_line *l, uint32_t i);
 void ss_thread_kinds_free(struct ss_thread_kinds *t);
 
-/* Is an instruction of this category, or of this name where it was not renamed, one of all devices together? */
+/* Is an instruction with this category, or with this name if it was not renamed, a collective? */
 bool ss_is_collective(struct ss_str category);
 
 /* Operations of a TPU, or kernels and copies of a GPU. */

@@ -1,12 +1,12 @@
 /*
- * period.h - what repeats in a sequence of named spans: programs that a device ran, kernels of a
+ * period.h - the period of a sequence of named spans: programs that a device ran, kernels of a
  * stream, calls on a thread. For profiles in which the program marked no steps.
  *
  * The sequence is cut at the begins of one name, the anchor, into segments. A good anchor cuts it
- * into segments of the same number of spans, again and again. Of several the one is taken whose
- * segments are most alike, and among those the one that occurs most often: what occurs only every
- * tenth step (a checkpoint, a log) gives longer segments that are alike as well, and what is inside
- * of a step (layers of a network) gives some that are not, one at the end of each step.
+ * into segments of the same number of spans, again and again. Of several anchors, the one whose
+ * segments are most alike is used, and among those the one that occurs most often: events in every
+ * tenth step (a checkpoint, a log) also give similar, longer segments, and events inside of a step
+ * (layers of a network) give one different segment at the end of each step.
  */
 #ifndef SS_MODEL_STEPS_PERIOD_H
 #define SS_MODEL_STEPS_PERIOD_H

@@ -1,11 +1,11 @@
 /*
- * display_lines.h - what people are shown of a host: its planes with all derived lines behind their own
- * (docs/model/timeline.md).
+ * display_lines.h - the lines of a host that are shown: its planes with all derived lines after
+ * their own (docs/model/timeline.md).
  *
  * Scopes, framework ops, source lines, programs, launches: nothing is computed from them, and they
- * are a third of the work and half of the memory of reading a profile. So the host does without,
- * and what is shown is a part of its own, of types of its own: no analysis can take a line that is
- * only shown for one of the file.
+ * are a third of the work and half of the memory of reading a profile. So the host does not have
+ * them; they are a separate part with separate types, so that no analysis can mistake a display
+ * line for a line of the file.
  */
 #ifndef SS_MODEL_TIMELINE_DISPLAY_LINES_H
 #define SS_MODEL_TIMELINE_DISPLAY_LINES_H

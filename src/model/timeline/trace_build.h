@@ -1,6 +1,6 @@
 /*
- * trace_build.h - from the lines of a host to tracks, before levels are assigned. Used by trace.c
- * alone.
+ * trace_build.h - makes tracks from the lines of a host, before levels are assigned. Internal to
+ * trace.c.
  */
 #ifndef SS_MODEL_TIMELINE_TRACE_BUILD_H
 #define SS_MODEL_TIMELINE_TRACE_BUILD_H

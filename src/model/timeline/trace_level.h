@@ -7,10 +7,10 @@
  * at least the resolution long, or nothing was drawn at its depth yet, or it begins at least the
  * resolution after that end; then its own end replaces that depth and all deeper ones.
  *
- * Here the stack keeps the least end up to each depth instead. The depth looked for is the same
- * (the first end not after `begin` is also the first such minimum, and equal to it), but the
- * entries now only descend, so that it is found from the top, and what lies above it can be dropped
- * for good, since begins only grow: constant time an event on the average, whatever the nesting.
+ * Here the stack keeps the least end up to each depth instead. The depth is the same (the first end
+ * not after `begin` is also the first such minimum, and equal to it), but the entries only descend.
+ * So the depth is found from the top, and the entries above it can be dropped, because begins only
+ * grow: constant time an event on average, whatever the nesting.
  */
 #ifndef SS_MODEL_TIMELINE_TRACE_LEVEL_H
 #define SS_MODEL_TIMELINE_TRACE_LEVEL_H
