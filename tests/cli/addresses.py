@@ -152,20 +152,14 @@ class Server(http.server.ThreadingHTTPServer):
         pass
 
 
-class Checks:
+class Checks(checks.Counts):
     def __init__(self, binary, scratch):
         self.binary, self.scratch = binary, scratch
-        self.passed = self.failed = 0
         self.cache = os.path.join(scratch, 'cache')
         self.tmp = os.path.join(scratch, 'tmp')
         os.mkdir(self.tmp)
         self.env = {**os.environ, 'TMPDIR': self.tmp, 'STEPSCOPE_CACHE': self.cache, 'STEPSCOPE_FETCH_TIMEOUT_S': '2'}
         self.env.pop('SSL_CERT_FILE', None)
-
-    def check(self, what, good, shown=''):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print(f'{what}: {shown}')
 
     def run(self, *args, **env):
         return subprocess.run([self.binary, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, env={**self.env, **env},

@@ -26,18 +26,12 @@ HOSTS = ['host0', 'host1', 'host2']
 PROFILE = open(os.path.join(SAMPLE, INSIDE, 'host0.xplane.pb'), 'rb').read()
 
 
-class Checks:
+class Checks(checks.Counts):
     def __init__(self, binary, scratch):
         self.binary, self.scratch = binary, scratch
         self.tmp = os.path.join(scratch, 'tmp')
         os.mkdir(self.tmp)
         self.env = {**os.environ, 'TMPDIR': self.tmp}
-        self.passed = self.failed = 0
-
-    def check(self, what, good, shown=''):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print(f'{what}: {shown}')
 
     def run(self, *args, data=None):
         given = {'stdin': subprocess.DEVNULL} if data is None else {'input': data}

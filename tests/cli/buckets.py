@@ -257,21 +257,15 @@ class Server(http.server.ThreadingHTTPServer):
         self.objects.setdefault(bucket, {})[key] = (data, tag or f'"{hashlib.md5(data).hexdigest()}"')
 
 
-class Checks:
+class Checks(checks.Counts):
     def __init__(self, binary, scratch, s):
         self.binary, self.scratch, self.s = binary, scratch, s
-        self.passed = self.failed = 0
         self.cache, self.home = os.path.join(scratch, 'cache'), os.path.join(scratch, 'home')
         os.mkdir(self.home)
         self.env = {k: v for k, v in os.environ.items() if not k.startswith('AWS_')}
         self.env.update(HOME=self.home, STEPSCOPE_CACHE=self.cache, STEPSCOPE_FETCH_TIMEOUT_S='60', AWS_METADATA_SERVICE_TIMEOUT='60', AWS_ENDPOINT_URL=s.url, AWS_EC2_METADATA_DISABLED='true')
         self.keys = {'AWS_ACCESS_KEY_ID': KEY, 'AWS_SECRET_ACCESS_KEY': SECRET}
         self.secrets = (SECRET, SESSION, BASE[1], SIGNED_ON, 'web/token+1')
-
-    def check(self, what, good, shown=''):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print(f'{what}: {shown}')
 
     def run(self, *args, keys=None, **env):
         return subprocess.run([self.binary, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, stdin=subprocess.DEVNULL,

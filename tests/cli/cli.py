@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """The command line: statuses, what goes to stdout and to stderr, and what is said about bad input."""
-import argparse
 import csv
 import gzip
 import json
@@ -15,6 +14,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import checks
 import profiles
 import runs
 
@@ -22,19 +22,13 @@ SAMPLE = os.path.join(profiles.ROOT, 'synth_tpu1')
 FILE = os.path.join(SAMPLE, 'plugins', 'profile', 'run', 'host0.xplane.pb')
 
 
-class Checks:
+class Checks(checks.Counts):
     def __init__(self, binary):
         self.binary = binary
-        self.passed = self.failed = 0
 
     def run(self, args, **more):
         return subprocess.run([self.binary, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
                               stdin=subprocess.DEVNULL, **more)
-
-    def check(self, what, good, shown=''):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print(f'{what}: {shown}')
 
     def case(self, args, status, out=None, err=None):
         """Run and check; `out` and `err` are regular expressions to be found, '' means that nothing is printed."""
@@ -766,40 +760,18 @@ def documents(c):
         c.check(f'page of {tool}', os.path.exists(path), f'{path} is missing')
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__)
-    ap.add_argument('--bin', default='build/stepscope')
-    c = Checks(os.path.abspath(ap.parse_args().bin))
-    misuse(c)
-    help_and_version(c)
-    answers(c)
-    conclusions(c)
-    same_bytes_same_answer(c)
-    with tempfile.TemporaryDirectory() as scratch:
-        bad_input(c, scratch)
-        older_files(c, scratch)
-        bombs(c, scratch)
-        one_answer_about_steps(c, scratch)
-        parts(c, scratch)
-        parts_of_all_kinds(c, os.path.join(scratch, 'kinds'))
-        elements_of_parts(c, os.path.join(scratch, 'elements'))
-        no_wrong_culprit(c, scratch)
-        scattered(c, os.path.join(scratch, 'scattered'))
-        shard_numbers(c, scratch)
-        shares_agree(c)
-        programs(c, scratch)
-        programs_of_hosts(c, scratch)
-        terminal(c, scratch)
-    late_hosts(c)
-    full_disk(c)
-    riegeli(c)
-    output_is_stdout(c)
-    kept_output(c)
-    versions(c)
-    documents(c)
-    print(f'{c.passed} passed, {c.failed} failed')
-    return 1 if c.failed else 0
+def check_all(binary, scratch):
+    c = Checks(binary)
+    for part in (misuse, help_and_version, answers, conclusions, same_bytes_same_answer, shares_agree, late_hosts, full_disk, riegeli, output_is_stdout,
+                 kept_output, versions, documents):
+        part(c)
+    for part in (bad_input, older_files, bombs, one_answer_about_steps, parts, no_wrong_culprit, shard_numbers, programs, programs_of_hosts, terminal):
+        part(c, scratch)
+    parts_of_all_kinds(c, os.path.join(scratch, 'kinds'))
+    elements_of_parts(c, os.path.join(scratch, 'elements'))
+    scattered(c, os.path.join(scratch, 'scattered'))
+    return c
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(checks.main('cli', check_all))

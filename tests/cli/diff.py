@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """stepscope diff and gate on runs whose difference is known: verdicts, sums, matching, formats, limits, bad input."""
-import argparse
 import csv
 import io
 import json
@@ -11,26 +10,20 @@ import sqlite3
 import struct
 import subprocess
 import sys
-import tempfile
 import xml.etree.ElementTree as ET
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import checks
 import runs
 import serving
 
 OPS = 'compute', 'exposed_communication', 'copies', 'input', 'output'
 
 
-class Checks:
+class Checks(checks.Counts):
     def __init__(self, binary, scratch):
         self.binary, self.scratch = binary, scratch
-        self.passed = self.failed = 0
-
-    def check(self, what, good, shown=''):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print(f'{what}: {str(shown)[:400]}')
 
     def run(self, args, env=None):
         done = subprocess.run([self.binary, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
@@ -660,25 +653,21 @@ def history(c):
         c.check(f'track {args}', c.run(['track', *args])[0] == 2)
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__)
-    ap.add_argument('--bin', required=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        c = Checks(os.path.abspath(ap.parse_args().bin), scratch)
-        base, slow = verdicts(c)
-        matching(c, base)
-        comparable(c, base)
-        limits(c, base, slow)
-        formats(c, base, slow)
-        few_steps(c)
-        equal_bytes(c)
-        tool_tables(c, base, slow)
-        every_table(c)
-        bad_input(c, base)
-        history(c)
-    print(f'{c.passed} passed, {c.failed} failed')
-    sys.exit(c.failed > 0)
+def check_all(binary, scratch):
+    c = Checks(binary, scratch)
+    base, slow = verdicts(c)
+    matching(c, base)
+    comparable(c, base)
+    limits(c, base, slow)
+    formats(c, base, slow)
+    few_steps(c)
+    equal_bytes(c)
+    tool_tables(c, base, slow)
+    every_table(c)
+    bad_input(c, base)
+    history(c)
+    return c
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(checks.main('diff', check_all))

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """'stepscope doctor PATH': broken files and directories, each with its cause; and --strict, which makes a command fail on them."""
-import argparse
 import gzip
 import io
 import os
 import re
-import shutil
 import socket
 import sqlite3
 import subprocess
@@ -15,6 +13,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import checks
 import profiles
 
 SAMPLE = os.path.join(profiles.ROOT, 'synth_tpu1', 'plugins', 'profile', 'run', 'host0.xplane.pb')
@@ -132,15 +131,9 @@ def layouts(scratch):
     ]
 
 
-class Checks:
+class Checks(checks.Counts):
     def __init__(self, binary):
         self.binary = binary
-        self.passed = self.failed = 0
-
-    def check(self, what, good, shown=''):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print(f'{what}: {shown}')
 
     def run(self, *args, **more):
         return subprocess.run([self.binary, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, stdin=subprocess.DEVNULL,
@@ -282,16 +275,13 @@ def fetching(c, scratch):
         c.check(f'libcurl {version!r}', re.search(says, done.stdout), done.stdout)
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__)
-    ap.add_argument('--bin', default='build/stepscope')
-    c = Checks(os.path.abspath(ap.parse_args().bin))
-    for check in (diagnoses, of_the_system, permissions, whole_ones, strict, fetching):
-        with tempfile.TemporaryDirectory() as scratch:
-            check(c, scratch)
-    print(f'{c.passed} passed, {c.failed} failed')
-    return 1 if c.failed else 0
+def check_all(binary, scratch):
+    c = Checks(binary)
+    for part in (diagnoses, of_the_system, permissions, whole_ones, strict, fetching):
+        with tempfile.TemporaryDirectory() as own:        # not in `scratch`, which other users cannot enter
+            part(c, own)
+    return c
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(checks.main('doctor', check_all))

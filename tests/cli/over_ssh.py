@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """ssh://HOST/DIR as PATH, through a real sshd that is started here on the loopback address: answers are those of the files, and little moves."""
-import argparse
 import getpass
 import http.client
 import os
@@ -10,12 +9,12 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import checks
 import profiles
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -66,10 +65,9 @@ class Relay:
         return n
 
 
-class Checks:
+class Checks(checks.Counts):
     def __init__(self, binary, scratch):
         self.binary, self.scratch = binary, scratch
-        self.passed = self.failed = 0
         self.port = free_port()
         self.start_sshd()
         self.relay = Relay(self.port)
@@ -101,11 +99,6 @@ class Checks:
                     return
             time.sleep(0.05)
         raise SystemExit('sshd does not listen: ' + open(os.path.join(self.scratch, 'sshd.log')).read())
-
-    def check(self, what, good, shown=''):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print(f'{what}: {shown}')
 
     def run(self, *args, **env):
         return subprocess.run([self.binary, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, env={**self.env, **env}, stdin=subprocess.DEVNULL)
@@ -322,11 +315,7 @@ def killed(c):
     c.check('the server there ends with one that is killed here', not listeners(path), listeners(path))
 
 
-def main():
-    a = argparse.ArgumentParser()
-    a.add_argument('--bin', default='build/stepscope')
-    binary = os.path.abspath(a.parse_args().bin)
-    scratch = tempfile.mkdtemp(prefix='over-ssh-')
+def check_all(binary, scratch):
     c = Checks(binary, scratch)
     try:
         for part in (same_answers, refused, no_answer, one_machine, no_password, signals, served, killed, bytes_moved):
@@ -334,10 +323,8 @@ def main():
     finally:
         c.sshd.terminate()
         c.sshd.wait(10)
-        shutil.rmtree(scratch, ignore_errors=True)
-    print(f'{c.passed} passed, {c.failed} failed')
-    return c.failed > 0
+    return c
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(checks.main('over-ssh', check_all))

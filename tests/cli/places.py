@@ -4,7 +4,6 @@ and --strict makes an incomplete profile a failure of each, which leaves nothing
 
     places.py [--bin build/stepscope]
 """
-import argparse
 import http.server
 import io
 import json
@@ -14,13 +13,13 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 import threading
 import urllib.request
 import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import checks
 import profiles
 
 SAMPLE = os.path.join(profiles.ROOT, 'synth_tpu_3hosts')
@@ -61,21 +60,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(data)
 
 
-class Checks:
+class Checks(checks.Counts):
     def __init__(self, binary, scratch):
         self.binary, self.scratch = binary, scratch
-        self.passed = self.failed = self.n = 0
+        self.n = 0
         tmp = os.path.join(scratch, 'tmp')
         os.mkdir(tmp)
         self.env = {**os.environ, 'TMPDIR': tmp, 'STEPSCOPE_CACHE': os.path.join(scratch, 'cache')}
         self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
         self.server.files = {}
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def check(self, what, good, shown=''):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print(f'{what}: {shown}')
 
     def out(self):
         """A directory that is empty, and a path in it."""
@@ -292,11 +286,7 @@ def carried(c):
     c.check('its status', p.returncode == 0, p.returncode)
 
 
-def main():
-    a = argparse.ArgumentParser(description=__doc__)
-    a.add_argument('--bin', default='build/stepscope')
-    binary = os.path.abspath(a.parse_args().bin)
-    scratch = tempfile.mkdtemp(prefix='places-')
+def check_all(binary, scratch):
     c = Checks(binary, scratch)
     try:
         for part in (all_commands, same_answers, merged, agents, lambda c: served(c, SAMPLE, False), strict, carried):
@@ -305,10 +295,8 @@ def main():
         c.check('nothing is left in $TMPDIR', not left, left)
     finally:
         c.server.shutdown()
-        shutil.rmtree(scratch, ignore_errors=True)
-    print(f'{c.passed} passed, {c.failed} failed')
-    return c.failed > 0
+    return c
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(checks.main('places', check_all))

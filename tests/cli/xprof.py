@@ -4,7 +4,6 @@
 xprof_answers.json.xz holds a list of [arguments, exit status, answer]; profiles are those of tests/data/profiles. XProf's answers
 were written by `tests/interop/xprof_cli_live.py --write`, which compares with an installed XProf.
 """
-import argparse
 import json
 import lzma
 import os
@@ -15,6 +14,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import answers
+import checks
 import profiles
 import xspace
 
@@ -231,19 +231,12 @@ def llo(c):
         c.check('inspect_capture: LLO', [] if valid == [False, True] else [str(valid)])
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument('--bin', default='build/stepscope')
-    c = Checks(ap.parse_args().bin)
-    recorded(c)
-    forms(c)
-    refused(c)
-    languages(c)
-    databases(c)
-    llo(c)
-    print(f'{c.passed} passed, {c.failed} failed')
-    return 1 if c.failed else 0
+def check_all(binary, scratch):
+    c = Checks(binary)
+    for part in (recorded, forms, refused, languages, databases, llo):
+        part(c)
+    return c
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(checks.main('xprof', check_all))

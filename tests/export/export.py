@@ -21,19 +21,15 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import checks
 import profiles
 
 SAMPLES = ('synth_tpu_2cores', 'synth_tpu_3hosts', 'gpu_mi300_gemm', 'jax_mlp_train', 'synth_counters_v6e', 'tpu_v6e_inference')
 
 
-class Checks:
+class Checks(checks.Counts):
     def __init__(self, binary, scratch):
         self.binary, self.scratch, self.passed, self.failed = binary, scratch, 0, 0
-
-    def check(self, what, good, shown=''):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print(f'FAILED {what}: {str(shown)[:400]}')
 
     def export(self, profile, *args, status=0):
         p = subprocess.run([self.binary, 'export', profiles.logdir(profile, self.scratch), *args], stdin=subprocess.DEVNULL,

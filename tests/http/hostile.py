@@ -11,6 +11,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import checks
 import serving
 
 PREFIX = '/data/plugin/profile'
@@ -42,15 +43,9 @@ def write(path, data):
         f.write(data)
 
 
-class Checks:
+class Checks(checks.Counts):
     def __init__(self, binary):
         self.binary = binary
-        self.passed = self.failed = 0
-
-    def check(self, what, good, shown=''):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print(f'{what}: {shown}'[:400])
 
     def serve(self, logdir, options='', **more):
         return serving.Server(f'{self.binary} serve --logdir {{logdir}} --port {{port}} {options}', logdir, **more)

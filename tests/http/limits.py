@@ -15,6 +15,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import checks
 import profiles
 import serving
 
@@ -22,15 +23,9 @@ PREFIX = '/data/plugin/profile'
 TRACE = f'{PREFIX}/data?run=big/run&tag=trace_viewer@'
 
 
-class Checks:
+class Checks(checks.Counts):
     def __init__(self, server, logdir):
         self.server, self.logdir = server, logdir
-        self.passed = self.failed = 0
-
-    def check(self, what, good, shown=''):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print(f'{what}: {shown}'[:400])
 
     def fetch(self, url, method='GET', headers=None, timeout=60):
         conn = http.client.HTTPConnection('127.0.0.1', self.server.port, timeout=timeout)

@@ -18,21 +18,16 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import checks
 import profiles
 import serving
 
 PREFIX = '/data/plugin/profile'
 
 
-class Checks:
+class Checks(checks.Counts):
     def __init__(self, server):
         self.server = server
-        self.passed = self.failed = 0
-
-    def check(self, what, good, shown=''):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print(f'{what}: {shown}'[:400])
 
     def fetch(self, url, method='GET', headers=None, body=None):
         """(status, headers, body as sent)."""

@@ -1,8 +1,18 @@
-"""The frame of a test of the command line: --bin, a scratch directory, and the counts at the end."""
+"""The frame of a test of the command line: what was checked, --bin, a scratch directory, and the counts at the end."""
 import argparse
 import os
 import shutil
 import tempfile
+
+
+class Counts:
+    """What was checked; a class of a test adds its program and its questions."""
+    passed = failed = 0
+
+    def check(self, what, good, shown=''):
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        if not good:
+            print(f'{what}: {str(shown)[:800]}')
 
 
 def main(name, checks):
