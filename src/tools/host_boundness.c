@@ -202,6 +202,11 @@ static uint64_t subject_ps(const struct ss_time_subject *s)
 	return ps;
 }
 
+static uint64_t length_ps(const struct ss_time_subject *s)
+{
+	return ss_safe_between(s->begin_ps, s->end_ps);
+}
+
 static bool is_same(const struct ss_time_subject *a, const struct ss_time_subject *b)
 {
 	return a->class == b->class && ss_str_eq(a->name, b->name) && ss_str_eq(a->detail, b->detail) &&
@@ -220,7 +225,7 @@ static uint64_t joined(const struct ss_time_unit *u, size_t i, const struct ss_t
 		if (k < i)
 			return 0;
 		ps += subject_ps(s);
-		if (s->end_ps - s->begin_ps > (*longest)->end_ps - (*longest)->begin_ps)
+		if (length_ps(s) > length_ps(*longest))
 			*longest = s;
 	}
 	return ps;
@@ -243,7 +248,7 @@ static void put_evidence(struct ss_table *t, const struct ss_time_host *h, const
 		ss_set_i64(t, E_TIME, i64(ps));
 		ss_set_f64(t, E_FRAC, frac(ps, u->window_ps));
 		ss_set_i64(t, E_BEGIN, longest->begin_ps);
-		ss_set_i64(t, E_DUR, longest->end_ps - longest->begin_ps);
+		ss_set_i64(t, E_DUR, i64(length_ps(longest)));
 	}
 }
 

@@ -4,9 +4,11 @@
  */
 #include "unit/unit.h"
 
+#include "model/attribution/attribution.h"
 #include "model/cluster/cluster.h"
 #include "model/cluster/straggler.h"
 #include "model/reduced/part.h"
+#include "request/registry.h"
 #include "wire/gz_out.h"
 #include "wire/pb_out.h"
 
@@ -282,11 +284,74 @@ static void other_kinds(void **state)
 	ss_buf_free(&packed);
 }
 
+/* A host on which so many functions of one name take time; each is written as it is. */
+static void write_facts(struct ss_part_host *out, struct ss_arena *arena, size_t n, int64_t begin_ps, int64_t end_ps)
+{
+	struct ss_host h;
+	const struct ss_err fine = { 0 };
+	static const char profile[] = "\x0a\x0b\x12\x09/host:CPU";
+	assert_ok(ss_host_open_bytes(&h, (struct ss_str){ profile, sizeof(profile) - 1 }, "run/h.xplane.pb", &err));
+	const struct ss_buf *packed = ss_host_skeleton(&h, &(struct ss_err){ 0 });
+	assert_non_null(packed);
+	struct ss_time_host *t = (struct ss_time_host *)(uintptr_t)ss_host_attribution(&h, &(struct ss_err){ 0 });
+	assert_non_null(t);
+	struct ss_time_unit u = { .device = SS_STR("/device:TPU:0"), .window_ps = 100 };
+	u.nsubjects = n;
+	u.subjects = SS_NEW_N(arena, struct ss_time_subject, n + 1);
+	assert_non_null(u.subjects);
+	for (size_t i = 0; i < n; i++)
+		u.subjects[i] = (struct ss_time_subject){ .class = SS_TIME_SYNC, .name = SS_STR("wait"), .ps = { 1 },
+							  .begin_ps = begin_ps, .end_ps = end_ps };
+	t->units = &u;
+	t->nunits = 1;
+	assert_ok(ss_facts_write(&out->facts, &h, &fine, arena, &err));
+	out->packed = ss_arena_str(arena, ss_buf_get(packed));
+	t->units = NULL;
+	t->nunits = 0;
+	ss_host_close(&h);
+}
+
+static bool ask_where_time_goes(size_t n, int64_t begin_ps, int64_t end_ps, struct ss_err *why)
+{
+	struct ss_str name = SS_STR("h");
+	struct ss_shard made = { .count = 1, .run = SS_STR("run"), .label = SS_STR("run"), .hosts = &name, .nhosts = 1 }, s;
+	struct ss_part_host host = { .path = SS_STR("run/h.xplane.pb") };
+	struct ss_buf part = { 0 };
+	struct ss_model m;
+	struct ss_request q = { .model = &m };
+	struct ss_arena arena = { 0 };
+	struct ss_result out;
+	write_facts(&host, &made.arena, n, begin_ps, end_ps);
+	assert_true(ss_vec_push(&made.v, host));
+	assert_ok(ss_shard_write(&made, &part, &err));
+	assert_ok(ss_shard_read(&s, ss_buf_get(&part), &err));
+	assert_ok(ss_model_init_shard(&m, &s, &err));
+	ss_result_init(&out, &arena);
+	bool ok = ss_tool_run(ss_tool_find(SS_STR("host_boundness")), &q, &out, why);
+	ss_model_release(&m);
+	ss_arena_release(&arena);
+	ss_shard_free(&s);
+	ss_shard_free(&made);
+	ss_buf_free(&part);
+	return ok;
+}
+
+/* Lists that a host has only so many of, and times at both ends of what 64 bits hold. */
+static void beyond_any_host(void **state)
+{
+	struct ss_err why = { 0 };
+	(void)state;
+	assert_true(ask_where_time_goes(8, INT64_MIN + 1, INT64_MAX, &why));
+	assert_false(ask_where_time_goes(300000, 0, 1, &why));
+	assert_non_null(strstr(why.text, "damaged"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lengths),  cmocka_unit_test(order),	   cmocka_unit_test(long_name),
 		cmocka_unit_test(one_name), cmocka_unit_test(other_kinds),
+		cmocka_unit_test(beyond_any_host),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

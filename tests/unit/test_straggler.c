@@ -29,6 +29,9 @@ struct run {
 /* Is the excess idle time before the operation, which nothing explains? Else the operation is longer. */
 static bool idle;
 
+/* Has each host a second device, which has nothing to do? */
+static bool second;
+
 /* Numbers of steps: how far apart, and at which step the program starts again with 0; 0: never. */
 static int stride = 1, restart;
 
@@ -70,6 +73,8 @@ static void make_host(struct run *r, int host, int hosts, excess_fn *excess)
 		t = end;
 	}
 	assert_true(ss_vec_push(&s.devices, d));
+	if (second)
+		assert_true(ss_vec_push(&s.devices, ((struct ss_skel_device){ .ordinal = 1, .global = hosts + host })));
 	assert_ok(ss_skeleton_pack(&s, &r->packed[host], &err));
 	ss_skeleton_free(&s);
 }
@@ -108,6 +113,8 @@ static void assert_verdict(int hosts, excess_fn *excess, enum ss_straggler_kind 
 	assert_string_equal(ss_straggler_kind_name(v.kind), ss_straggler_kind_name(kind));
 	assert_string_equal(ss_straggler_pattern_name(v.pattern), ss_straggler_pattern_name(pattern));
 	assert_str(v.host, host);
+	if (second)
+		assert_int_equal(v.device, -1);
 	if (kind == SS_STRAGGLER_ONE || kind == SS_STRAGGLER_UNEVEN)
 		assert_true((v.cause == SS_LATE_BY_NONE) == idle);
 	free_run(&r, hosts);
@@ -242,7 +249,22 @@ static void unexplained_idle_time(void **state)
 	idle = false;
 }
 
-/* What a host loses is what the replay gains without it, be it longer work or idle time that nothing explains. */
+/*
+ * With a device that has no steps there is nothing to compare: it is not said that one device of
+ * the host is to blame.
+ */
+static void idle_device(void **state)
+{
+	(void)state;
+	second = true;
+	assert_verdict(4, always, SS_STRAGGLER_ONE, "host2", SS_PATTERN_CONSTANT);
+	second = false;
+}
+
+/*
+ * What a host loses is what the replay gains without it, be it longer work or idle time that
+ * nothing explains.
+ */
 static void replay_and_rule_agree(void **state)
 {
 	(void)state;
@@ -350,6 +372,7 @@ int main(void)
 		cmocka_unit_test(part_of_a_run),
 		cmocka_unit_test(steps_by_their_numbers),
 		cmocka_unit_test(unexplained_idle_time),
+		cmocka_unit_test(idle_device),
 		cmocka_unit_test(replay_and_rule_agree),
 	};
 	return RUN_TESTS(tests);

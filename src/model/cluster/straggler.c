@@ -343,6 +343,18 @@ static uint32_t main_culprit(const struct judging *j, size_t *place)
 	return j->s->hosts.v[*place].culprit_steps;
 }
 
+/* The longest work of the other devices of the host in a step; -1: none of them has the step. */
+static int64_t most_of_others(const struct judging *j, const struct ss_cluster_host *h, uint32_t device, int64_t step)
+{
+	int64_t most = -1;
+	for (uint32_t d = 0; d < h->ndevices; d++) {
+		const struct ss_device_step *r = h->first_device + d == device ? NULL : row_of(j->x, h->first_device + d, step);
+		if (r && ss_device_step_own_ps(r) > most)
+			most = ss_device_step_own_ps(r);
+	}
+	return most;
+}
+
 /*
  * The same device in most of its slow steps, and the others of the host exceed by less than half as
  * much.
@@ -371,15 +383,9 @@ static int32_t one_device(const struct judging *j, size_t place)
 		if (st->host != j->s->hosts.v[place].host)
 			continue;
 		const struct ss_device_step *own = row_of(j->x, best, st->step);
-		int64_t others = INT64_MIN;
-		for (uint32_t d = 0; d < h->ndevices; d++) {
-			const struct ss_device_step *r =
-				h->first_device + d == best ? NULL : row_of(j->x, h->first_device + d, st->step);
-			if (r && ss_device_step_own_ps(r) > others)
-				others = ss_device_step_own_ps(r);
-		}
+		int64_t others = most_of_others(j, h, best, st->step);
 		/* Excess of the others: that of the best, less what they are behind it. */
-		apart += own && 2 * (ss_device_step_own_ps(own) - others) > st->lost_ps;
+		apart += own && others >= 0 && 2.0 * (double)(ss_device_step_own_ps(own) - others) > (double)st->lost_ps;
 	}
 	return apart >= SAME_FRAC * n ? j->c->devices.v[best].ordinal : -1;
 }

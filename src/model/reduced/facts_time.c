@@ -6,6 +6,11 @@
 #include <stdlib.h>
 
 #define MOST_STEPS_ON 4 /* steps in which the operation of a collective is looked for */
+/*
+ * Of each class the largest, and one path in each region. A part has no more: tools compare each
+ * with each.
+ */
+#define MOST_SUBJECTS_OF_UNIT (SS_TIME_COUNT * (SS_MOST_SUBJECTS + SS_REGION_COUNT))
 
 static void windows(struct ss_pack *p, struct ss_windows *w)
 {
@@ -139,6 +144,7 @@ static void unit(struct ss_pack *p, struct ss_time_unit *u, size_t device, struc
 	ss_pack_known_time(p, &k, &u->last_ps, 0);
 	PACK_U(p, u->calls);
 	PACK_ARRAY(p, u->subjects, u->nsubjects, 10);
+	p->bad |= u->nsubjects > MOST_SUBJECTS_OF_UNIT;
 	subjects(p, &k, u->subjects, u->subjects ? u->nsubjects : 0);
 	steps(p, u, m->w->n);
 	PACK_ARRAY(p, u->collectives.v, u->collectives.n, 2);
@@ -198,6 +204,7 @@ bool ss_facts_time(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 	if (p->reading)
 		ss_facts_put(h, SS_HOST_WINDOWS, &t->windows);
 	PACK_ARRAY(p, t->units, t->nunits, 20);
+	p->bad |= t->nunits > SS_MOST_UNITS + 1; /* the program on the CPU is one as well */
 	struct met met = { .w = &t->windows };
 	for (size_t i = 0; t->units && i < t->nunits; i++)
 		unit(p, &t->units[i], i, &met);
