@@ -135,6 +135,28 @@ static bool names_one_host(struct MHD_Connection *c)
 	return n == 1;
 }
 
+/* What says who asks, each at most once and not empty: whoever stands between may go by another of them. */
+static const char *const claims[] = { "Authorization", "Origin", "Sec-Fetch-Site" };
+
+static enum MHD_Result count_claims(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+	unsigned *n = arg;
+	(void)kind;
+	for (size_t i = 0; i < SS_COUNT(claims); i++)
+		if (strcasecmp(key, claims[i]) == 0)
+			n[i] += value && value[0] ? 1 : 2;
+	return MHD_YES;
+}
+
+static bool claims_once(struct MHD_Connection *c)
+{
+	unsigned n[SS_COUNT(claims)] = { 0 }, most = 0;
+	MHD_get_connection_values(c, MHD_HEADER_KIND, count_claims, n);
+	for (size_t i = 0; i < SS_COUNT(claims); i++)
+		most = n[i] > most ? n[i] : most;
+	return most <= 1;
+}
+
 static enum MHD_Result count_lengths(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
 {
 	unsigned *n = arg;
@@ -267,6 +289,11 @@ static void handle(struct ss_http *h, struct MHD_Connection *c, struct call *cal
 	if (!names_one_host(c)) {
 		refuse(reply, 400, SS_STR("{\"error\":{\"status\":400,\"text\":\"the request must have one Host header: a name "
 					  "or an address, and a port or none\"}}"));
+		return;
+	}
+	if (!claims_once(c)) {
+		refuse(reply, 400, SS_STR("{\"error\":{\"status\":400,\"text\":\"the request has an empty or a second "
+					  "Authorization, Origin or Sec-Fetch-Site header: send each once, or not at all\"}}"));
 		return;
 	}
 	if (!may_ask(h, c, call, &args)) {

@@ -220,6 +220,22 @@ def capture_requests(c):
                 str(os.listdir(f'{top}/plugins/profile')))
 
 
+def claims_of_two_minds(c):
+    """Who asks is said once: of two Origin headers the first could be ours and the second the one that another program reads."""
+    with tempfile.TemporaryDirectory() as top:
+        write(f'{top}/plugins/profile/mine/h.xplane.pb', profile('event'))
+        with c.serve(top, '--allow-capture') as server:
+            here, url = f'127.0.0.1:{server.port}', f'{PREFIX}/capture_profile?service_addr=127.0.0.1:1&duration=1'
+            for lines, want in (([f'Origin: http://{here}'], b'500'), ([f'Origin: http://{here}', 'Origin: http://evil.example'], b'400'),
+                                (['Origin:'], b'400'), (['Sec-Fetch-Site: same-origin'], b'500'), (['Sec-Fetch-Site: '], b'400'),
+                                (['Sec-Fetch-Site: same-origin', 'sec-fetch-site: cross-site'], b'400'),
+                                (['Authorization: Bearer a', 'Authorization: Bearer b'], b'400')):
+                text = ''.join(line + '\r\n' for line in [f'POST {url} HTTP/1.1', f'Host: {here}', 'Content-Length: 0'] + lines +
+                               ['Connection: close', ''])
+                got = raw(server, text.encode(), 20)
+                c.check(f'{lines}', got.split()[1:2] == [want], got[:60])
+
+
 def drip(sockets, data, stop):
     """A byte of each socket's request every few seconds."""
     at = 0
@@ -398,8 +414,8 @@ def main():
     ap.add_argument('--only', help='one part, by its name')
     args = ap.parse_args()
     c = Checks(os.path.abspath(args.bin))
-    for part in (links_within, host_headers, ambiguous_lengths, capture_requests, swapped_links, slow_requests, expensive_questions,
-                 changed_while_compared):
+    for part in (links_within, host_headers, ambiguous_lengths, capture_requests, claims_of_two_minds, swapped_links, slow_requests,
+                 expensive_questions, changed_while_compared):
         if args.only and part.__name__ != args.only:
             continue
         try:
