@@ -38,13 +38,18 @@ bool ss_rec_lock_session(void)
 {
 	if (ss_rec_self.in_session || ss_rec_self.busy)
 		return false;
+	int before;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	pthread_mutex_lock(&ss_rec.session_lock);
 	ss_rec_self.in_session = true;
+	ss_rec_self.cancel = before;
 	return true;
 }
 
 void ss_rec_unlock_session(void)
 {
+	int before = ss_rec_self.cancel;
 	ss_rec_self.in_session = false;
 	pthread_mutex_unlock(&ss_rec.session_lock);
+	pthread_setcancelstate(before, NULL);
 }

@@ -73,7 +73,8 @@ enum busy { BUSY_NOT, BUSY_RECORDING, BUSY_FORKING };
 struct self {
 	struct thread *thread;	/* NULL: it has recorded nothing yet */
 	unsigned busy;		/* enum busy */
-	bool in_session;	/* it holds session_lock */
+	bool in_session;	/* it holds session_lock, and cannot be cancelled */
+	int cancel;		/* whether it could be before */
 };
 
 /*

@@ -24,19 +24,49 @@ const char *ss_trace_error(void)
 
 /* --- start and stop ---------------------------------------------------------------------- */
 
-static void session_name(char *out, size_t n)
+/*
+ * The C library's conversions of times take a lock that another thread may hold in the moment of a fork, and the child then has
+ * it for good: a child goes by its parent's distance from UTC.
+ */
+static struct {
+	pid_t of;
+	int64_t east_s;
+} zone;
+
+static void look_at_zone(void)
 {
 	time_t now = time(NULL);
-	struct tm tm;
+	struct tm tm = { 0 };
 	localtime_r(&now, &tm);
-	strftime(out, n, "%Y_%m_%d_%H_%M_%S", &tm);
+	zone.east_s = tm.tm_gmtoff;
+	zone.of = getpid();
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+	look_at_zone();
+}
+
+/* The local time; the calendar by years that begin in March, as leap days then are the last of them. */
+static void session_name(char *out, size_t n)
+{
+	if (zone.of == getpid())
+		look_at_zone();
+	int64_t s = (int64_t)time(NULL) + zone.east_s, days = s / 86400 + 719468;
+	unsigned second = (unsigned)(s % 86400), of_era = (unsigned)(days % 146097);
+	unsigned year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	unsigned of_year = of_era - (365 * year + year / 4 - year / 100), month = (5 * of_year + 2) / 153;
+	unsigned day = of_year - (153 * month + 2) / 5 + 1, calendar = month < 10 ? month + 3 : month - 9;
+	long long in_year = (long long)(days / 146097 * 400 + year + (calendar <= 2));
+	snprintf(out, n, "%04lld_%02u_%02u_%02u_%02u_%02u", in_year, calendar, day, second / 3600, second / 60 % 60, second % 60);
 }
 
 static bool set_path(const struct ss_trace_options *o)
 {
-	char session[64], system_host[256] = "localhost";
+	char session[64] = "session", system_host[256] = "localhost";
 	const char *dir = o->logdir ? o->logdir : getenv("SS_TRACE_LOGDIR");
-	session_name(session, sizeof(session));
+	if (!o->session && !o->dir)
+		session_name(session, sizeof(session));
 	gethostname(system_host, sizeof(system_host) - 1);
 	snprintf(ss_rec.host, sizeof(ss_rec.host), "%s", o->host ? o->host : system_host);
 	const char *name = o->session ? o->session : session;

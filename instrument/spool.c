@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -125,7 +126,12 @@ static bool grow(struct spool *s)
 
 unsigned char *ss_spool_buffer(struct spool *s)
 {
-	if (!grow(s))
+	/* At a write the C library would end a thread that the program cancels, with the recorder's lock in its hands. */
+	int before;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	bool grown = grow(s);
+	pthread_setcancelstate(before, NULL);
+	if (!grown)
 		return NULL;
 	void *p = mmap(NULL, SPOOL_BUFFER, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, (off_t)s->size_bytes);
 	if (p == MAP_FAILED)

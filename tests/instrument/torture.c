@@ -221,7 +221,9 @@ static void be_child(int i)
 	if (i % 16 < 2) {
 		char host[32];
 		snprintf(host, sizeof(host), "child%d", i);
-		const struct ss_trace_options o = { .size = sizeof(o), .logdir = logdir, .session = "children", .host = host };
+		/* Those whose fork is known are named by the time. */
+		const struct ss_trace_options o = { .size = sizeof(o), .logdir = logdir, .session = i % 2 ? "children" : NULL,
+						    .host = host };
 		if (!ss_trace_start(&o))
 			_exit(3);
 		record(i);
@@ -245,13 +247,24 @@ static void *record_gently(void *arg)
 	return arg;
 }
 
+/* As a program does that writes a log: the C library has a lock for it, which a fork may find taken. */
+static void *tell_the_time(void *arg)
+{
+	struct tm tm;
+	for (time_t t = 0; !quitting(); t++)
+		localtime_r(&t, &tm);
+	return arg;
+}
+
 static void torture_fork(void)
 {
-	pthread_t threads[THREADS];
+	pthread_t threads[THREADS], clock;
 	struct timespec begin, now;
 	if (!start("forks", (uint64_t)64 << 20))
 		die("start");
 	begin_threads(threads, THREADS, record_gently);
+	if (pthread_create(&clock, NULL, tell_the_time, NULL) != 0)
+		die("pthread_create");
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (int i = 0; i < 200; i++) {
 		SS_TRACE("scope around a fork");
@@ -270,6 +283,65 @@ static void torture_fork(void)
 			die("forks take too long");
 	}
 	end_threads(threads, THREADS);
+	pthread_join(clock, NULL);
+	stop_and_tell();
+}
+
+/* --- cancelled threads ---------------------------------------------------------------------------- */
+
+static void *record_until_cancelled(void *arg)
+{
+	char name[16];
+	for (int i = 0;; i++) {
+		snprintf(name, sizeof(name), "%d", i % 3);
+		ss_trace_thread_name(name);
+		record(i);
+		pthread_testcancel();
+	}
+	return arg;
+}
+
+static void stop_and_remove(void)
+{
+	const char *path = ss_trace_stop();
+	if (path)
+		unlink(path);
+}
+
+static void *start_and_stop_until_cancelled(void *arg)
+{
+	char session[32];
+	for (int i = 0;; i++) {
+		snprintf(session, sizeof(session), "c%lx_%d", (long)pthread_self(), i);
+		start(session, SOON_FULL);
+		sleep_ms(1 + i % 3);	/* others need buffers meanwhile */
+		stop_and_remove();
+		pthread_testcancel();
+	}
+	return arg;
+}
+
+/* A thread that is cancelled in the recorder leaves no lock behind: whoever comes after it records, starts and stops. */
+static void torture_cancels(void)
+{
+	struct timespec begin, now;
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		pthread_t threads[4];
+		begin_threads(threads, 3, record_until_cancelled);
+		if (pthread_create(&threads[3], NULL, start_and_stop_until_cancelled, NULL) != 0)
+			die("pthread_create");
+		sleep_ms(5);
+		for (int i = 0; i < 4; i++)
+			pthread_cancel(threads[i]);
+		end_threads(threads, 4);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < run_ms * 4);
+	stop_and_remove();
+	__atomic_store_n(&attempted, 0, __ATOMIC_RELAXED);
+	if (!start("after", 0))
+		die("start");
+	record(1);
 	stop_and_tell();
 }
 
@@ -392,7 +464,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} tortures[] = { { "threads", torture_threads }, { "stop", torture_stop }, { "exits", torture_exits },
-			 { "fork", torture_fork }, { "signals", torture_signals } };
+			 { "fork", torture_fork }, { "cancels", torture_cancels }, { "signals", torture_signals } };
 	if (argc < 3)
 		return 2;
 	logdir = argv[2];

@@ -176,7 +176,7 @@ def main():
     where = build + '/torture'
     os.makedirs(where, exist_ok=True)
     t = Tests()
-    kinds = ('threads', 'stop', 'exits', 'fork', 'signals')
+    kinds = ('threads', 'stop', 'exits', 'fork', 'cancels', 'signals')
     for kind in kinds:
         t.run(kind, [f'{build}/tests/torture', kind, a.ms], {}, whole)
 
