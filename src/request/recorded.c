@@ -24,13 +24,24 @@ struct recorded {
 static struct recorded kept[KEPT_FILES];
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* "jit_step(12345678901234567890)": a number that the program's content gave it. A small one counts programs of a process. */
+/*
+ * "jit_step(12345678901234567890)": a number that the program's content gave it. A small one counts
+ * programs of a process.
+ */
 static bool has_fingerprint(struct ss_str name)
 {
 	size_t open = ss_str_rchr(name, '(');
 	uint64_t number;
 	return open != SS_NPOS && ss_str_ends(name, SS_STR(")")) && name.n - open - 2 >= FINGERPRINT_DIGITS &&
 	       ss_str_to_u64(ss_str_sub(name, open + 1, name.n - 1), &number);
+}
+
+/* The compiled programs that a plane names: as what it holds, or as what ran. */
+static void read_programs(const struct ss_plane *p, struct recorded *out)
+{
+	for (uint32_t i = 0; p && i < p->x->nevent_meta && out->nprograms < MOST_PROGRAMS; i++)
+		if (has_fingerprint(p->x->event_meta[i].name))
+			out->programs[out->nprograms++] = ss_str_hash(p->x->event_meta[i].name);
 }
 
 static void read_host(const struct ss_host *h, struct recorded *out)
@@ -43,10 +54,10 @@ static void read_host(const struct ss_host *h, struct recorded *out)
 		out->end_ns = ss_xstat_int_or_uint(&s);
 	if (out->begin_ns <= 0 || out->end_ns <= out->begin_ns)
 		out->begin_ns = out->end_ns = 0;
-	p = ss_host_plane(h, SS_PLANE_METADATA);
-	for (uint32_t i = 0; p && i < p->x->nevent_meta && out->nprograms < MOST_PROGRAMS; i++)
-		if (has_fingerprint(p->x->event_meta[i].name))
-			out->programs[out->nprograms++] = ss_str_hash(p->x->event_meta[i].name);
+	read_programs(ss_host_plane(h, SS_PLANE_METADATA), out);
+	for (uint32_t i = 0; i < h->nplanes && !out->nprograms; i++)
+		if (ss_plane_is_device(&h->planes[i]))
+			read_programs(&h->planes[i], out);
 }
 
 static struct recorded recorded_of(const struct ss_host_file *f)

@@ -1,6 +1,8 @@
 /* cluster_notes.c - see cluster_notes.h. */
 #include "tools/cluster_notes.h"
 
+#include "base/map.h"
+
 #define MOST_NAMED 8
 
 int64_t ss_step_cell(const struct ss_cluster *c, int64_t step)
@@ -73,9 +75,35 @@ static bool name_hosts(const struct ss_cluster *c, bool (*is)(const struct ss_cl
 	return ok;
 }
 
+/* Hosts whose profilers began seconds apart have runs of their own. */
+static bool name_runs(const struct ss_cluster *c, struct ss_result *out)
+{
+	struct ss_strmap runs = { 0 };
+	struct ss_buf b = { 0 };
+	struct ss_err err;
+	bool ok = true;
+	for (size_t i = 0; ok && i < c->hosts.n; i++)
+		ok = !c->hosts.v[i].run.n || ss_strmap_add(&runs, c->hosts.v[i].run) != SS_NONE;
+	for (uint32_t i = 0; i < runs.n && i < MOST_NAMED; i++) {
+		ss_buf_z(&b, i ? ", " : "");
+		ss_buf_str(&b, runs.keys[i]);
+	}
+	if (runs.n > MOST_NAMED)
+		ss_buf_printf(&b, " and %zu others", (size_t)runs.n - MOST_NAMED);
+	ok = ok && ss_buf_ok(&b, "a note", &err);
+	if (ok && runs.n > 1)
+		ss_result_note(out, SS_INFO,
+			       ss_arena_printf(out->arena, "the hosts' recordings are taken from %zu runs: " SS_FMT,
+					       (size_t)runs.n, SS_ARG(ss_buf_get(&b))));
+	ss_buf_free(&b);
+	ss_strmap_free(&runs);
+	return ok;
+}
+
 bool ss_cluster_notes(const struct ss_cluster *c, struct ss_result *out)
 {
-	bool ok = name_hosts(c, is_missing, "have no recording here, so their part is unknown", out) &&
+	bool ok = name_runs(c, out) &&
+		  name_hosts(c, is_missing, "have no recording here, so their part is unknown", out) &&
 		  name_hosts(c, is_cut, "have recordings that end early; only whole steps of them count", out) &&
 		  name_hosts(c, is_unreadable, "have files that cannot be read", out) &&
 		  name_hosts(c, is_stranger, "run another program than the others and are not compared with them", out);
