@@ -113,6 +113,24 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+/* What the late host does longer than the others, in a sentence. */
+static void say_cause(struct ss_result *out, struct ss_str cause)
+{
+	static const struct {
+		const char *cause, *says;
+	} says[] = {
+		{ "compute", "Some of its operations take longer there than on the other hosts." },
+		{ "slower_clock", "All its operations take longer by the same factor: its clock, its power limit or another "
+				  "program slows it down." },
+		{ "input", "It waits longer for its input than the other hosts do." },
+		{ "host", "Its devices wait longer for the host to launch their work than those of the other hosts do." },
+		{ "copy", "Its copies between host and device take longer than on the other hosts." },
+	};
+	for (size_t i = 0; i < SS_COUNT(says); i++)
+		if (ss_str_eq(cause, ss_str_from(says[i].cause)))
+			ss_result_say(out, ss_str_from(says[i].says));
+}
+
 /* The verdict of the table in a sentence. */
 static void say_kind(struct ss_result *out, const struct ss_table *t, struct ss_str kind)
 {
@@ -124,18 +142,20 @@ static void say_kind(struct ss_result *out, const struct ss_table *t, struct ss_
 		       "%s shorter.",
 		       SS_ARG(host), ss_value_words(SS_UNIT_FRAC, frac).s,
 		       ss_value_words(SS_UNIT_US, lost).s);
-		if (cause.n)
-			ss_say(out, "Longer there than on the others: " SS_FMT ".",
-			       SS_ARG(cause));
+		say_cause(out, cause);
 		return;
 	}
 	if (ss_str_is(kind, "uneven")) {
 		ss_result_say(out, SS_STR("The work is uneven: several hosts, or devices of them, have more of "
 					  "it in each step than the others."));
+		ss_say(out, "If all had as much, a step would be at most %s shorter.", ss_value_words(SS_UNIT_US, lost).s);
 		return;
 	}
 	if (ss_str_is(kind, "rotating")) {
-		ss_result_say(out, SS_STR("Different hosts hold up the others in different steps."));
+		ss_say(out,
+		       "Different hosts hold up the others in %s of the steps; without these delays a step would be at most %s "
+		       "shorter.",
+		       ss_value_words(SS_UNIT_FRAC, frac).s, ss_value_words(SS_UNIT_US, lost).s);
 		return;
 	}
 	if (ss_str_is(kind, "network")) {

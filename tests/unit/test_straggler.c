@@ -26,7 +26,10 @@ struct run {
 	struct ss_model m;
 };
 
-/* Is the excess idle time before the operation, which nothing explains? Else the operation is longer. */
+/*
+ * Is the excess idle time before the operation, which nothing explains? Else the operation is
+ * longer.
+ */
 static bool idle;
 
 /* Has each host a second device, which has nothing to do? */
@@ -239,6 +242,22 @@ static void rules(void **state)
 	assert_verdict(1, nobody, SS_STRAGGLER_BALANCED, "", SS_PATTERN_NONE);
 }
 
+/*
+ * Steps are as long as the member with the most needs: even work would take that to the mean of
+ * all.
+ */
+static void uneven_work_costs_what_evening_saves(void **state)
+{
+	(void)state;
+	struct run r;
+	struct ss_straggler_verdict v;
+	struct ss_err err = { 0 };
+	make_run(&r, 4, uneven_steeply);
+	assert_true(ss_straggler_verdict(&r.m, &v, &err));
+	assert_true(fabs(v.lost_us_per_step - (120 - 190.0 / 4)) < 5);
+	free_run(&r, 4);
+}
+
 /* Who is late is told all the same, and no cause is made up. */
 static void unexplained_idle_time(void **state)
 {
@@ -310,7 +329,10 @@ static void assert_played(struct run *r, uint64_t most, uint64_t steps, uint32_t
 	ss_what_if_free(w);
 }
 
-/* Of a run that is too large some steps are played back, and of steps that are too large some hosts. */
+/*
+ * Of a run that is too large some steps are played back, and of steps that are too large some
+ * hosts.
+ */
 static void part_of_a_run(void **state)
 {
 	(void)state;
@@ -371,6 +393,7 @@ int main(void)
 		cmocka_unit_test(rules),
 		cmocka_unit_test(part_of_a_run),
 		cmocka_unit_test(steps_by_their_numbers),
+		cmocka_unit_test(uneven_work_costs_what_evening_saves),
 		cmocka_unit_test(unexplained_idle_time),
 		cmocka_unit_test(idle_device),
 		cmocka_unit_test(replay_and_rule_agree),

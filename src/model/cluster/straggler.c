@@ -73,7 +73,10 @@ static bool choose_hosts(struct judging *j)
 	return true;
 }
 
-/* Where step numbers repeat: is it the first of its round, or behind one that is left out? Then its window is not whole. */
+/*
+ * Where step numbers repeat: is it the first of its round, or behind one that is left out? Then its
+ * window is not whole.
+ */
 static bool follows_none(const struct judging *j, uint32_t device, int64_t step)
 {
 	return j->c->rounds.span && !row_of(j->x, device, step - j->c->step_stride);
@@ -161,7 +164,10 @@ static bool fill_excess(struct judging *j)
 	return true;
 }
 
-/* With two hosts, the median is their mean: the loss of one is the difference, which is twice the excess. */
+/*
+ * With two hosts, the median is their mean: the loss of one is the difference, which is twice the
+ * excess.
+ */
 static double times_excess(const struct judging *j)
 {
 	return j->s->hosts.n == 2 ? 2 : 1;
@@ -411,8 +417,8 @@ static bool grows(const double *x, const double *y, size_t n, double *scratch)
 }
 
 /*
- * Over all steps, or from the one before the first slow step: what it is small against does not hold
- * up the others at first.
+ * Over all steps, or from the one before the first slow step: what it is small against does not
+ * hold up the others at first.
  */
 static bool is_drifting(const struct judging *j, size_t place)
 {
@@ -436,8 +442,8 @@ static bool is_drifting(const struct judging *j, size_t place)
 }
 
 /*
- * Is it late in the steps that are not slow as well, by more than half as much? Then noise made them
- * shorter.
+ * Is it late in the steps that are not slow as well, by more than half as much? Then noise made
+ * them shorter.
  */
 static bool is_late_always(const struct judging *j, size_t place)
 {
@@ -568,13 +574,24 @@ static bool are_uneven(struct judging *j, struct ss_excess *x, uint32_t *device)
 	return ss_excess_is_shared(x, device, UNEVEN_FRAC * j->step_ps, loss);
 }
 
-static bool find_uneven(struct judging *j, bool *uneven, uint32_t *most)
+/* By how much a member's median is above the mean of all: what it would gain if all had as much. */
+static double above_mean_ps(const struct ss_excess *x, size_t member)
+{
+	double mean = 0;
+	for (size_t i = 0; i < x->n; i++)
+		mean += x->median_ps[i] / (double)x->n;
+	return x->median_ps[member] - mean;
+}
+
+/* `most`: the device that has the most; `gain_ps`: what even work would save it in a step. */
+static bool find_uneven(struct judging *j, bool *uneven, uint32_t *most, double *gain_ps)
 {
 	struct ss_excess x = { 0 };
 	size_t n = list_devices(j, NULL);
 	uint32_t *device = calloc(n + 1, sizeof(*device));
 	bool ok = device && ss_excess_init(&x, n, j->s->steps.n);
 	*uneven = false;
+	*gain_ps = 0;
 	if (ok && n) {
 		list_devices(j, device);
 		*uneven = are_uneven(j, &x, device);
@@ -583,6 +600,7 @@ static bool find_uneven(struct judging *j, bool *uneven, uint32_t *most)
 			first = x.median_ps[i] > x.median_ps[first] ? i : first;
 		list_devices(j, device);
 		*most = device[first];
+		*gain_ps = above_mean_ps(&x, first);
 	}
 	ss_excess_free(&x);
 	free(device);
@@ -609,6 +627,7 @@ static bool judge(struct judging *j, struct ss_err *err)
 	uint32_t link;
 	uint32_t most = SS_NO_HOST;
 	bool uneven;
+	double gain_ps;
 	if (!find_slow_link(j, &link))
 		return ss_fail_mem(err);
 	if (link != SS_NO_HOST) {
@@ -617,14 +636,15 @@ static bool judge(struct judging *j, struct ss_err *err)
 		v->cause = SS_LATE_BY_TRANSFER;
 		return true;
 	}
-	if (!find_uneven(j, &uneven, &most))
+	if (!find_uneven(j, &uneven, &most, &gain_ps))
 		return ss_fail_mem(err);
-	v->lost_us_per_step = lost_of(j, SS_NO_HOST);
-	v->steps_frac = (double)j->nslow / (double)ns;
 	if (uneven) {
 		v->kind = SS_STRAGGLER_UNEVEN;
+		v->lost_us_per_step = gain_ps * 1e-6;
 		return ss_uneven_find_cause(j->c, j->x, j->s, most, &v->cause, err);
 	}
+	v->lost_us_per_step = lost_of(j, SS_NO_HOST);
+	v->steps_frac = (double)j->nslow / (double)ns;
 	if (j->nslow >= few_steps(j))
 		return judge_losses(j, err);
 	const struct ss_straggler_step *worst = NULL;
@@ -677,13 +697,14 @@ static bool find(struct judging *j, struct ss_err *err)
 	if (!count_last(j))
 		return ss_fail_mem(err);
 	v->nslow = j->nslow;
-	if (j->s->hosts.n == 1 && !any_stranger(j))
+	if (j->s->hosts.n == 1 && !v->nabsent && !any_stranger(j))
 		return true;
 	if (j->s->hosts.n < 2 || !j->s->steps.n) {
 		v->kind = SS_STRAGGLER_INCONCLUSIVE;
 		v->why = any_stranger(j)      ? "the hosts run different programs: their steps cannot be compared"
 			 : !ss_cluster_any_device(j->c) ? NO_DEVICE
-			 : j->s->hosts.n < 2 ? "no host has a complete recording with steps"
+			 : j->s->hosts.n == 1 ? "only one host has a complete recording with steps: record the others as well"
+			 : !j->s->hosts.n     ? "no host has a complete recording with steps"
 					      : "no step is in the recordings of all hosts";
 		return true;
 	}

@@ -1,6 +1,6 @@
 /*
- * straggler.h - the host that holds up the others: how often, at what cost, and why; or that no host
- * does. The one rule of this, for every page and command.
+ * straggler.h - the host that holds up the others: how often, at what cost, and why; or that no
+ * host does. The one rule of this, for every page and command.
  *
  * Judged by what each host itself needed for a step: all but exposed communication, which no
  * clock of another host can distort and which the collective does not equalise. If the figures do not
@@ -11,7 +11,6 @@
 #ifndef SS_MODEL_CLUSTER_STRAGGLER_H
 #define SS_MODEL_CLUSTER_STRAGGLER_H
 
-#include "model/cluster/excess.h"
 #include "model/cluster/excess.h"
 #include "model/cluster/exposed.h"
 
@@ -53,7 +52,7 @@ struct ss_straggler_verdict {
 	enum ss_straggler_cause cause;
 	enum ss_straggler_pattern pattern;
 	double steps_frac;	/* share of the steps that it held up */
-	double lost_us_per_step; /* by which all steps were longer for it: a ceiling of the gain */
+	double lost_us_per_step; /* by which all steps were longer for it, or for uneven work: a ceiling of the gain */
 	double confidence_frac;	/* that it is the same one by no chance */
 	double noise_us;	/* of a host's own time from step to step: 1 standard deviation */
 	uint32_t nsteps, nslow; /* steps that all hosts have; those that lost more than noise explains */
