@@ -93,7 +93,10 @@ enum {
 	OP_W_P99,
 	OP_W_MAX,
 	OP_TOP_HOST,
-	OP_TOP_FRAC
+	OP_TOP_FRAC,
+	OP_HIDDEN,
+	OP_SEEN_T,
+	OP_SEEN_W
 };
 
 static const struct ss_col op_cols[] = {
@@ -109,8 +112,12 @@ static const struct ss_col op_cols[] = {
 	NUM("wait_max_p50_us", "Longest Wait, Median (us)", US, NULL),
 	NUM("wait_max_p99_us", "Longest Wait, 99% (us)", US, NULL),
 	NUM("wait_max_max_us", "Longest Wait of All (us)", US, NULL),
-	STR("top_last_host", "Mostly Last", "The host that arrived last most often"),
-	NUM("top_last_frac", "Its Share", FRAC, "Share of the occurrences at which this host arrived last"),
+	STR("top_last_host", "Mostly Last", "The host that arrived last most often, where no participant is missing"),
+	NUM("top_last_frac", "Its Share", FRAC, "Share of the occurrences without missing participants at which this host "
+	    "arrived last"),
+	INT("hidden", "Hidden", COUNT, "Occurrences for whose end no participant waited: their transfer is an upper bound"),
+	NUM("seen_transfer_us", "Transfer, Not Hidden (us)", US, "Mean over the other occurrences"),
+	NUM("seen_wait_us", "Longest Wait, Not Hidden (us)", US, "Mean over the other occurrences of their longest wait"),
 };
 
 struct waits {
@@ -238,12 +245,21 @@ static void add_op(struct summing *s, const struct entry *e, size_t n)
 {
 	const struct ss_cluster *c = s->c;
 	struct ss_table *t = s->t;
-	size_t top = 0;
+	size_t top = 0, seen = 0, whole = 0;
+	double transfer = 0, wait = 0;
 	memset(s->last, 0, (c->hosts.n + 1) * sizeof(*s->last));
 	for (size_t i = 0; i < n; i++) {
 		const struct ss_collective *k = &c->collectives.v[e[i].collective];
 		s->transfers[i] = ss_ps_us(k->transfer_ps);
 		s->waits[i] = waits_of(c, k).most_us;
+		if (!k->is_bound) {
+			seen++;
+			transfer += s->transfers[i];
+			wait += s->waits[i];
+		}
+		if (k->n < k->expected)
+			continue;
+		whole++;
 		if (k->is_clear)
 			s->last[c->devices.v[c->members.v[k->last].device].host]++;
 	}
@@ -258,7 +274,10 @@ static void add_op(struct summing *s, const struct entry *e, size_t n)
 	set_figures(t, OP_W_MEAN, s->waits, n);
 	bool any = c->hosts.n && s->last[top];
 	ss_set_str(t, OP_TOP_HOST, any ? c->hosts.v[top].name : SS_STR(""));
-	ss_set_f64(t, OP_TOP_FRAC, any ? (double)s->last[top] / (double)n : NAN);
+	ss_set_f64(t, OP_TOP_FRAC, any ? (double)s->last[top] / (double)whole : NAN);
+	ss_set_i64(t, OP_HIDDEN, (int64_t)(n - seen));
+	ss_set_f64(t, OP_SEEN_T, seen ? transfer / (double)seen : NAN);
+	ss_set_f64(t, OP_SEEN_W, seen ? wait / (double)seen : NAN);
 }
 
 static bool fill_ops(struct ss_result *out, const struct ss_cluster *c)
@@ -330,36 +349,53 @@ static void say_clocks(struct ss_result *out)
 	       ss_value_words(SS_UNIT_US, fabs(ss_cell_f64(t, largest, "offset_us"))).s);
 }
 
-/* The operation that others wait for longest, and who comes last to it. */
-static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+/*
+ * The operation that costs most where compute does not hide it; SS_NPOS: all are hidden, or there
+ * are none.
+ */
+static size_t dearest(const struct ss_table *t)
 {
-	(void)err;
-	const struct ss_table *t = ss_result_find(out, "by_op");
 	size_t top = SS_NPOS;
-	double max = -1;
-	(void)q;
+	double max = 0;
 	for (size_t i = 0; i < t->nrows; i++) {
-		double v =
-			ss_cell_f64(t, i, "occurrences") * (ss_cell_f64(t, i, "wait_max_mean_us") +
-							    ss_cell_f64(t, i, "transfer_mean_us"));
-		if (v > max) {
+		int64_t seen = ss_cell_i64(t, i, "occurrences") - ss_cell_i64(t, i, "hidden");
+		double v = seen ? (double)seen * (ss_cell_f64(t, i, "seen_wait_us") + ss_cell_f64(t, i, "seen_transfer_us")) : -1;
+		if (v >= max) {
 			max = v;
 			top = i;
 		}
 	}
-	if (top == SS_NPOS)
+	return top;
+}
+
+static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	(void)q;
+	(void)err;
+	const struct ss_table *t = ss_result_find(out, "by_op");
+	size_t top = dearest(t);
+	if (!t->nrows)
 		return true;
-	double transfer = ss_cell_f64(t, top, "transfer_mean_us"),
-	       wait = ss_cell_f64(t, top, "wait_max_mean_us");
-	struct ss_str last = ss_cell_str(t, top, "top_last_host");
-	ss_say(out,
-	       "The collective that costs most is '" SS_FMT
-	       "', executed %s: it transfers for %s on average.",
-	       SS_ARG(ss_cell_str(t, top, "op")), ss_count_words(ss_cell_f64(t, top, "occurrences"), "time").s,
-	       ss_value_words(SS_UNIT_US, transfer).s);
+	if (top == SS_NPOS) {
+		ss_result_say(out, SS_STR("Compute hides all collectives: no participant waited for the end of one."));
+		say_clocks(out);
+		return true;
+	}
+	double wait = ss_cell_f64(t, top, "seen_wait_us");
+	int64_t hidden = ss_cell_i64(t, top, "hidden"), n = ss_cell_i64(t, top, "occurrences");
+	struct ss_words transfer = ss_value_words(SS_UNIT_US, ss_cell_f64(t, top, "seen_transfer_us"));
+	struct ss_words times = ss_count_words((double)n, "time");
+	struct ss_str op = ss_cell_str(t, top, "op"), last = ss_cell_str(t, top, "top_last_host");
+	if (hidden > 0)
+		ss_say(out,
+		       "The collective that costs most is '" SS_FMT
+		       "', executed %s. Where compute does not hide it (%s), it transfers for %s on average.",
+		       SS_ARG(op), times.s, ss_count_words((double)(n - hidden), "time").s, transfer.s);
+	else
+		ss_say(out, "The collective that costs most is '" SS_FMT "', executed %s: it transfers for %s on average.",
+		       SS_ARG(op), times.s, transfer.s);
 	if (wait > 0)
-		ss_say(out, "The first participant waits %s on average for the last one.",
-		       ss_value_words(SS_UNIT_US, wait).s);
+		ss_say(out, "The first participant waits %s on average for the last one.", ss_value_words(SS_UNIT_US, wait).s);
 	/* Where there is one host, nobody else could come last. */
 	if (last.n && ss_result_find(out, "clocks")->nrows > 1)
 		ss_say(out, "Host '" SS_FMT "' comes last in %s of them.", SS_ARG(last),
