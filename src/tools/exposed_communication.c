@@ -163,11 +163,18 @@ static void fill_ops(struct ss_result *out, const struct ss_cluster *c, const st
 	}
 }
 
-static void add_notes(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)
+/* Collectives that lack participants. */
+static uint64_t count_parted(const struct ss_cluster *c)
 {
 	uint64_t parted = 0;
 	for (size_t i = 0; i < c->collectives.n; i++)
 		parted += c->collectives.v[i].n < c->collectives.v[i].expected;
+	return parted;
+}
+
+static void add_notes(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)
+{
+	uint64_t parted = count_parted(c);
 	struct ss_str text = SS_STR("");
 	if (parted)
 		text = ss_arena_printf(out->arena,
@@ -199,12 +206,13 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 /* Where the steps of the host with the most exposed communication go. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	(void)err;
+	const struct ss_cluster *c = ss_model_cluster(q->model, err);
+	if (!c)
+		return false;
 	const struct ss_table *t = ss_result_find(out, "hosts"), *ops = ss_result_find(out, "ops");
 	struct ss_greatest transfer = ss_greatest_row(ops, "exposed_transfer_us", NULL, NULL);
 	size_t top = 0;
 	double max = -1;
-	(void)q;
 	for (size_t i = 0; i < t->nrows; i++) {
 		double v = ss_cell_f64(t, i, "exposed_wait_us") +
 			   ss_cell_f64(t, i, "exposed_transfer_us");
@@ -222,16 +230,26 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	}
 	double wait = ss_cell_f64(t, top, "exposed_wait_us");
 	struct ss_words share = ss_share_words(SS_UNIT_US, max, ss_cell_f64(t, top, "step_us"));
-	struct ss_str host = ss_cell_str(t, top, "host");
-	if (wait > 0)
+	/* Of one host, nobody could have less. */
+	struct ss_str takes = t->nrows > 1 ? ss_arena_printf(q->arena, "takes most on '" SS_FMT "':",
+							     SS_ARG(ss_cell_str(t, top, "host")))
+					   : SS_STR("takes");
+	if (!takes.p)
+		return ss_fail_mem(err);
+	if (count_parted(c))
 		ss_say(out,
-		       "Exposed communication takes %s of a mean step on '" SS_FMT
-		       "': %s waiting for late participants, %s transferring.",
-		       share.s, SS_ARG(host), ss_value_words(SS_UNIT_US, wait).s,
+		       "Exposed communication " SS_FMT " %s of a mean step. How much of it is waiting for the participants "
+		       "without a recording is not known.",
+		       SS_ARG(takes), share.s);
+	else if (wait > 0)
+		ss_say(out,
+		       "Exposed communication " SS_FMT " %s of a mean step, %s of it waiting for late participants and %s "
+		       "transferring.",
+		       SS_ARG(takes), share.s, ss_value_words(SS_UNIT_US, wait).s,
 		       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top, "exposed_transfer_us")).s);
 	else
-		ss_say(out, "Exposed communication takes %s of a mean step on '" SS_FMT "'.", share.s, SS_ARG(host));
-	if (transfer.row != SS_NPOS)
+		ss_say(out, "Exposed communication " SS_FMT " %s of a mean step.", SS_ARG(takes), share.s);
+	if (transfer.row != SS_NPOS && !count_parted(c))
 		ss_say(out,
 		       "The operation with the most exposed transfer is '" SS_FMT
 		       "': %s of all devices and steps.",
