@@ -9,7 +9,10 @@ static bool same_host(struct ss_str host, struct ss_str name)
 	       (ss_str_starts(name, host) && name.n > host.n && (name.p[host.n] == '_' || name.p[host.n] == '.'));
 }
 
-/* Are both of one host? Ranks that are recorded apart are, where the tool stragglers knows them as one. */
+/*
+ * Are both of one host? Ranks that are recorded apart are, where the tool stragglers knows them as
+ * one.
+ */
 static bool together(const struct ss_judge *j, const struct ss_judged_unit *a, const struct ss_judged_unit *b)
 {
 	struct ss_str host = j->late.nsteps ? j->late.host : SS_STR("");
@@ -35,7 +38,10 @@ static const struct ss_judged_unit *latest(const struct ss_judge *j)
 			host_ps += j->units[i].wait.caused_ps;
 		}
 	double least = j->nunits > 2 ? SS_STRAGGLER_LAST_FRAC : SS_STRAGGLER_OF_TWO_FRAC;
-	/* Small meetings behind the one that matters have last ones by chance: what is late in the steps counts as well. */
+	/*
+	 * Small meetings behind the one that matters have last ones by chance: what is late in the
+	 * steps counts as well.
+	 */
 	bool of_steps = who && j->late.nsteps && j->late.kind == SS_STRAGGLER_ONE && same_host(j->late.host, who->h->name);
 	bool often = all && (of_steps || (double)last >= least * (double)all) && (double)host_ps >= least * (double)caused_ps;
 	return often ? who : NULL;
@@ -182,7 +188,10 @@ static struct ss_str what_it_is(struct ss_judge *j, const struct ss_judged_unit 
 		      "apart");
 }
 
-/* What participants wait for each other where nobody in particular is late; 0 where somebody is, or it cannot be told. */
+/*
+ * What participants wait for each other where nobody in particular is late; 0 where somebody is, or
+ * it cannot be told.
+ */
 static double waited_for_any(const struct ss_judge *j, const struct ss_judged_unit *worst)
 {
 	bool known = worst->wait.meetings && !j->late.nabsent && !network_is_slow(j);
@@ -192,6 +201,16 @@ static double waited_for_any(const struct ss_judge *j, const struct ss_judged_un
 	return frac >= SS_LEAST_SHARE ? frac : 0;
 }
 
+/* For whom participants wait where nobody in particular is late: "" where that is not known. */
+static const char *for_whom(const struct ss_judge *j)
+{
+	if (j->late.nsteps && j->late.kind == SS_STRAGGLER_ROTATING)
+		return ", now for one, now for another";
+	if (j->late.nsteps && j->late.kind == SS_STRAGGLER_UNEVEN)
+		return ", as several hosts, or devices of them, have more work in each step";
+	return "";
+}
+
 /* "; participants wait for each other during another 44.9%, now for one, now for another". */
 static struct ss_str waiting(struct ss_judge *j, struct ss_verdict_finding *f, const struct ss_judged_unit *worst)
 {
@@ -199,9 +218,7 @@ static struct ss_str waiting(struct ss_judge *j, struct ss_verdict_finding *f, c
 	if (!(frac > 0))
 		return SS_STR("");
 	ss_prove(j, f, "share of the time that participants wait for each other", frac, "share", worst, "pod_viewer");
-	bool rotates = j->late.nsteps && j->late.kind == SS_STRAGGLER_ROTATING;
-	return ss_say(j, ". Participants wait for each other during another %s%s", ss_percent_of(frac).s,
-		      rotates ? ", now for one, now for another" : "");
+	return ss_say(j, ". Participants wait for each other during another %s%s", ss_percent_of(frac).s, for_whom(j));
 }
 
 /* Hardly any transfer, and much waiting, for nobody in particular. */
@@ -215,18 +232,41 @@ static void find_waiting(struct ss_judge *j)
 	if (!f)
 		return;
 	const struct ss_time_subject *s = ss_largest(worst, SS_TIME_COLLECTIVE, false);
-	bool rotates = j->late.nsteps && j->late.kind == SS_STRAGGLER_ROTATING;
+	const char *whom = for_whom(j);
 	f->traits |= SS_TRAIT_WAITS_FOR_OTHERS;
 	f->subject = s ? ss_cut(ss_shown_name(j, s), SS_MOST_SUBJECT_BYTES) : SS_STR("collective operations");
 	f->text = ss_say(j,
 			 "Participants wait for each other at collective operations during %s of the time%s, mostly in " SS_FMT
 			 ".",
 			 ss_percent_of(frac).s,
-			 rotates ? ", now for one, now for another" : ", and no single one is late in most steps",
+			 *whom ? whom : ", and no single one is late in most steps",
 			 SS_ARG(f->subject));
 	ss_prove(j, f, "share of the time that participants wait for each other", frac, "share", worst, "pod_viewer");
 	if (s)
 		ss_point_at(j, f, worst, s->begin_ps, s->end_ps);
+}
+
+/*
+ * Of the participants that transfer for about as long, the one that waits least: its operations
+ * last no longer than their transfers.
+ */
+static const struct ss_judged_unit *least_waiting(const struct ss_judge *j, const struct ss_judged_unit *worst)
+{
+	const struct ss_judged_unit *least = worst;
+	double max = transfer_frac(j, worst);
+	for (size_t i = 0; i < j->nunits && worst->wait.meetings; i++)
+		if (transfer_frac(j, &j->units[i]) >= SS_BEFALLEN_FRAC * max && j->units[i].wait_frac < least->wait_frac)
+			least = &j->units[i];
+	return least;
+}
+
+/* The same operation on another unit; NULL. */
+static const struct ss_time_subject *same_operation(const struct ss_judged_unit *u, const struct ss_time_subject *s)
+{
+	for (size_t i = 0; i < u->u->nsubjects; i++)
+		if (u->u->subjects[i].class == s->class && ss_str_eq(u->u->subjects[i].name, s->name))
+			return &u->u->subjects[i];
+	return NULL;
 }
 
 void ss_rule_collective(struct ss_judge *j)
@@ -253,7 +293,7 @@ void ss_rule_collective(struct ss_judge *j)
 		find_waiting(j);
 		return;
 	}
-	const struct ss_time_subject *s = ss_largest(worst, SS_TIME_COLLECTIVE, false);
+	const struct ss_time_subject *s = ss_largest(least_waiting(j, worst), SS_TIME_COLLECTIVE, false);
 	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_COLLECTIVE, frac);
 	if (!f)
 		return;
@@ -265,6 +305,7 @@ void ss_rule_collective(struct ss_judge *j)
 			 ss_percent_of(frac).s, SS_ARG(f->subject), SS_ARG(what), SS_ARG(others));
 	ss_prove(j, f, "share of the recorded time: communication",
 		 ss_unit_step_frac(worst, SS_TIME_COLLECTIVE), "share", worst, "hlo_stats");
+	s = s ? same_operation(worst, s) : NULL;
 	if (s)
 		ss_point_at(j, f, worst, s->begin_ps, s->end_ps);
 	if (worst->wait.meetings)
