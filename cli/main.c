@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/heap.h"
+#include "request/registry.h"
 #include "rpc/fetch.h"
 #include "rpc/loaded.h"
 #include "rpc/tls.h"
@@ -113,7 +114,9 @@ int stepscope_main(int argc, char **argv)
 		return c->run(argc - 1, argv + 1);
 	const char *meant = cli_closest(name, command_name, NULL);
 	fprintf(stderr, "stepscope: there is no command '%s'", name);
-	if (meant)
+	if (ss_tool_find(ss_str_from(name)))
+		fprintf(stderr, "; it is a tool: stepscope tool %s PATH", name);
+	else if (meant)
 		fprintf(stderr, "; did you mean '%s'?", meant);
 	fputs("\nstepscope: 'stepscope --help' lists them\n", stderr);
 	return CLI_MISUSE;
