@@ -173,6 +173,8 @@ static void say_kind(struct ss_result *out, const struct ss_table *t, struct ss_
 		ss_result_say(out, frac > 0 ? SS_STR("Some steps are longer than others, but the "
 						     "figures do not say which host is the cause.")
 					    : SS_STR("The figures do not say whether a host holds up the others."));
+		if (host.n)
+			ss_say(out, "The candidate is '" SS_FMT "'.", SS_ARG(host));
 		return;
 	}
 	ss_result_say(out, SS_STR("No host holds up the others."));

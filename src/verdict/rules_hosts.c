@@ -233,13 +233,16 @@ static void find_waiting(struct ss_judge *j)
 		return;
 	const struct ss_time_subject *s = ss_largest(worst, SS_TIME_COLLECTIVE, false);
 	const char *whom = for_whom(j);
+	bool open = j->late.nsteps && j->late.kind == SS_STRAGGLER_INCONCLUSIVE;
 	f->traits |= SS_TRAIT_WAITS_FOR_OTHERS;
 	f->subject = s ? ss_cut(ss_shown_name(j, s), SS_MOST_SUBJECT_BYTES) : SS_STR("collective operations");
 	f->text = ss_say(j,
 			 "Participants wait for each other at collective operations during %s of the time%s, mostly in " SS_FMT
 			 ".",
 			 ss_percent_of(frac).s,
-			 *whom ? whom : ", and no single one is late in most steps",
+			 *whom ? whom
+			 : open ? ", and the steps are too few to say for whom"
+				: ", and no single one is late in most steps",
 			 SS_ARG(f->subject));
 	ss_prove(j, f, "share of the time that participants wait for each other", frac, "share", worst, "pod_viewer");
 	if (s)

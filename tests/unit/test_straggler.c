@@ -14,6 +14,8 @@
 
 #define US INT64_C(1000000)
 #define STEPS 16
+/* Steps that are recorded. */
+static int recorded = STEPS;
 #define MARK_LATE_PS (20 * US) /* a step is marked from its first work, not from the end of the one before */
 
 /* What a host computes longer in a step than the others, in us. */
@@ -60,7 +62,7 @@ static void make_host(struct run *r, int host, int hosts, excess_fn *excess)
 			.groups = SS_STR("{}"), .cls = SS_SPAN_COLLECTIVE, .kind = SS_COMM_ALL_REDUCE, .bytes = 4000 })));
 	assert_true(ss_vec_push(&s.ops,
 				((struct ss_skel_op){ .name = SS_STR("fusion"), .program = SS_STR("jit"), .groups = SS_STR("") })));
-	for (int step = 0; step < STEPS; step++) {
+	for (int step = 0; step < recorded; step++) {
 		int64_t own = 1000 + noise(host, step) + excess(host, step), most = 0;
 		for (int h = 0; h < hosts; h++) {
 			int64_t other = 1000 + noise(h, step) + excess(h, step);
@@ -144,6 +146,11 @@ static int64_t every_fourth(int host, int step)
 static int64_t growing(int host, int step)
 {
 	return host == 1 ? 20 * step : 0;
+}
+
+static int64_t growing_quickly(int host, int step)
+{
+	return host == 1 ? 200 * step : 0;
 }
 
 /* Hidden at first, then growing to the end. */
@@ -240,6 +247,10 @@ static void rules(void **state)
 	assert_verdict(4, once, SS_STRAGGLER_INCONCLUSIVE, "host2", SS_PATTERN_NONE);
 	/* Of one host nothing is said. */
 	assert_verdict(1, nobody, SS_STRAGGLER_BALANCED, "", SS_PATTERN_NONE);
+	/* What grows quickly is noise to so few steps; it is the same host in all of them. */
+	recorded = 5;
+	assert_verdict(2, growing_quickly, SS_STRAGGLER_INCONCLUSIVE, "host1", SS_PATTERN_NONE);
+	recorded = STEPS;
 }
 
 /*

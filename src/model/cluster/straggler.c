@@ -18,6 +18,7 @@
 #define SAME_FRAC 0.80		/* of slow steps that one host, or one device, is behind */
 #define CONSTANT_FRAC 0.90
 #define SURE_FRAC 0.95
+#define CANDIDATE_FRAC 0.90 /* that it is no chance, for a host to be named where noise is large */
 #define LEAST_STEPS 3
 #define DRIFT_CORRELATION 0.9
 
@@ -43,7 +44,7 @@ struct judging {
 	struct ss_cluster *c;
 	const struct ss_exposed *x;
 	struct ss_straggler *s;
-	double *scratch; /* as many as there are collectives, or twice the steps */
+	double *scratch; /* as many as there are collectives, or hosts, or twice the steps */
 	double step_ps;
 	uint32_t *slow;	 /* indices of slow steps */
 	uint32_t nslow;
@@ -142,6 +143,7 @@ static bool fill_excess(struct judging *j)
 {
 	size_t nh = j->s->hosts.n, ns = j->s->steps.n;
 	size_t room = 2 * ns > j->c->collectives.n ? 2 * ns : j->c->collectives.n;
+	room = nh > room ? nh : room;
 	struct ss_excess *x = &j->s->excess;
 	j->scratch = calloc(room + 1, sizeof(double));
 	j->slow = calloc(ns + 1, sizeof(*j->slow));
@@ -620,6 +622,62 @@ static bool judge_losses(struct judging *j, struct ss_err *err)
 	return ss_straggler_find_cause(j->c, j->x, j->s, SS_NO_HOST, &v->cause, err);
 }
 
+static bool loses_much(const struct judging *j, const struct ss_straggler_step *st)
+{
+	return times_excess(j) * (double)st->lost_ps > BALANCED_FRAC * (double)st->length_ps;
+}
+
+/*
+ * Noise is larger than what any step loses, but it is the same host that needs longest in nearly
+ * all that lose much, more often than chance makes it: SS_NO_HOST, or the one to look at.
+ */
+static uint32_t candidate(const struct judging *j)
+{
+	uint32_t all = 0;
+	for (size_t h = 0; h < j->s->hosts.n; h++)
+		j->scratch[h] = 0;
+	for (size_t s = 0; s < j->s->steps.n; s++) {
+		size_t at = loses_much(j, &j->s->steps.v[s]) ? place_of(j, j->s->steps.v[s].host) : SIZE_MAX;
+		if (at == SIZE_MAX)
+			continue;
+		all++;
+		j->scratch[at]++;
+	}
+	size_t most = 0;
+	for (size_t h = 0; h < j->s->hosts.n; h++)
+		most = j->scratch[h] > j->scratch[most] ? h : most;
+	uint32_t n = (uint32_t)j->scratch[most];
+	bool clear = n >= SAME_FRAC * all && fewer_than(n, all, 1.0 / (double)j->s->hosts.n) >= CANDIDATE_FRAC;
+	return clear ? j->s->hosts.v[most].host : SS_NO_HOST;
+}
+
+/* Hardly any step is slow. */
+static bool judge_few(struct judging *j, struct ss_err *err)
+{
+	struct ss_straggler_verdict *v = &j->s->verdict;
+	const struct ss_straggler_step *worst = NULL;
+	for (size_t s = 0; s < j->s->steps.n; s++) {
+		const struct ss_straggler_step *st = &j->s->steps.v[s];
+		if (loses_much(j, st) && (!worst || st->lost_ps > worst->lost_ps))
+			worst = st;
+	}
+	bool slow = worst && worst->slow;
+	if (!slow && may_be_hidden(j)) {
+		v->kind = SS_STRAGGLER_INCONCLUSIVE;
+		v->why = "the others may wait for hosts without a complete recording: record these hosts as well";
+	} else if (!slow && transfer_frac(j, false) > NETWORK_FRAC) {
+		v->kind = SS_STRAGGLER_NETWORK;
+		v->cause = SS_LATE_BY_TRANSFER;
+	} else if (worst) {
+		uint32_t host = slow ? worst->host : candidate(j);
+		v->kind = SS_STRAGGLER_INCONCLUSIVE;
+		v->why = "some steps took longer, but too few to judge: record more steps";
+		v->host = host == SS_NO_HOST ? SS_STR("") : j->c->hosts.v[host].name;
+		return !slow || ss_straggler_find_cause(j->c, j->x, j->s, host, &v->cause, err);
+	}
+	return true;
+}
+
 static bool judge(struct judging *j, struct ss_err *err)
 {
 	struct ss_straggler_verdict *v = &j->s->verdict;
@@ -647,26 +705,7 @@ static bool judge(struct judging *j, struct ss_err *err)
 	v->steps_frac = (double)j->nslow / (double)ns;
 	if (j->nslow >= few_steps(j))
 		return judge_losses(j, err);
-	const struct ss_straggler_step *worst = NULL;
-	for (size_t s = 0; s < ns; s++) {
-		const struct ss_straggler_step *st = &j->s->steps.v[s];
-		bool much = times_excess(j) * (double)st->lost_ps > BALANCED_FRAC * (double)st->length_ps;
-		if (much && (!worst || st->lost_ps > worst->lost_ps))
-			worst = st;
-	}
-	if (!(worst && worst->slow) && may_be_hidden(j)) {
-		v->kind = SS_STRAGGLER_INCONCLUSIVE;
-		v->why = "the others may wait for hosts without a complete recording: record these hosts as well";
-	} else if (!(worst && worst->slow) && transfer_frac(j, false) > NETWORK_FRAC) {
-		v->kind = SS_STRAGGLER_NETWORK;
-		v->cause = SS_LATE_BY_TRANSFER;
-	} else if (worst) {
-		v->kind = SS_STRAGGLER_INCONCLUSIVE;
-		v->why = "some steps took longer, but too few to judge: record more steps";
-		v->host = worst->slow ? j->c->hosts.v[worst->host].name : SS_STR("");
-		return !worst->slow || ss_straggler_find_cause(j->c, j->x, j->s, worst->host, &v->cause, err);
-	}
-	return true;
+	return judge_few(j, err);
 }
 
 static bool any_stranger(const struct judging *j)
