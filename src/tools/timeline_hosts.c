@@ -29,10 +29,10 @@ struct joining {
 	size_t cap;	/* of tl->arrows */
 };
 
-/* The host of the model whose file a device is in: parts come in the order of hosts. */
+/* The host of the model whose file a device is in. */
 static size_t host_of(const struct joining *j, uint32_t device)
 {
-	return j->c->devices.v[device].part;
+	return j->c->parts[j->c->devices.v[device].part].number;
 }
 
 /* A time on the common clock as the timeline shows the host's events. */

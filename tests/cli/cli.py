@@ -612,6 +612,18 @@ def scattered(c, scratch):
         c.check(f'recordings seconds apart by their {name}', len(got['profile']['hosts']) == hosts, str(got['profile']))
 
 
+def clocks_by_name(c, scratch):
+    """host10 stands before host2 among files and behind it among hosts: each has its own clock, and arrows lead to its own tracks."""
+    of = os.path.join(HOSTS, 'slow_gpu', 'plugins', 'profile', 'run')
+    os.makedirs(scratch)
+    for was, name in (('host0', 'host10'), ('host1', 'host2'), ('host2', 'host3')):
+        shutil.copyfile(os.path.join(of, f'{was}.xplane.pb'), os.path.join(scratch, f'{name}.xplane.pb'))
+    query = """SELECT MAX(at) - MIN(at) AS apart_ps, COUNT(*) AS hosts FROM (SELECT host, MAX(end_ps) AS at FROM events
+               WHERE plane GLOB '/device:GPU:0' AND name GLOB 'nccl*AllReduce*' GROUP BY host)"""
+    got = json.loads(c.run(['sql', scratch, query, '--clocks', 'aligned', '--format', 'json']).stdout)
+    c.check('hosts leave a collective together, whatever the order of their names', got[0]['hosts'] == 3 and got[0]['apart_ps'] < 200000, str(got))
+
+
 OF_PARTS = ('host_steps', 'stragglers', 'exposed_communication', 'collectives', 'critical_path', 'what_if', 'overview_page', 'input_pipeline_analyzer',
             'framework_op_stats', 'kernel_stats', 'host_boundness', 'pod_viewer', 'smart_suggestion', 'plane_stats', 'inference_profile',
             'megascale_stats', 'distributed', 'tf_data_bottleneck_analysis')
@@ -785,6 +797,7 @@ def check_all(binary, scratch):
     parts_of_all_kinds(c, os.path.join(scratch, 'kinds'))
     elements_of_parts(c, os.path.join(scratch, 'elements'))
     scattered(c, os.path.join(scratch, 'scattered'))
+    clocks_by_name(c, os.path.join(scratch, 'names'))
     return c
 
 

@@ -60,10 +60,12 @@ static void *build_maps(void *owner, struct ss_err *err)
 		ss_fail_mem(err);
 		return NULL;
 	}
-	/* Parts come in the order of hosts. */
-	for (uint32_t i = 0; i < c->nparts && i < m->nhosts; i++) {
-		v[i] = map_of(c, &c->parts[i]);
-		int64_t zero = ss_clock_shown(&v[i], 0);
+	for (uint32_t i = 0; i < c->nparts; i++) {
+		size_t host = c->parts[i].number;
+		if (host >= m->nhosts)
+			continue;
+		v[host] = map_of(c, &c->parts[i]);
+		int64_t zero = ss_clock_shown(&v[host], 0);
 		first = zero < first ? zero : first;
 	}
 	for (size_t i = 0; first != INT64_MAX && i < m->nhosts; i++)

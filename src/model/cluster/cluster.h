@@ -148,7 +148,7 @@ static inline int64_t ss_step_number(const struct ss_step_rounds *r, int64_t ste
 /* The packed skeleton of one file, and facts from it. */
 struct ss_cluster_part {
 	struct ss_str packed;
-	size_t number;		/* of its outline */
+	size_t number;		/* of its host in the model, and of its outline: parts are in natural order of names */
 	struct ss_str file, hostname, run, note;
 	enum ss_skel_state state;
 	bool is_rank;
