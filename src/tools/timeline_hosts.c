@@ -55,21 +55,30 @@ static int64_t number_of(struct ss_str plane)
 	return ss_str_take_u64(&tail, &v) && v <= INT32_MAX ? (int64_t)v : -1;
 }
 
-/* Are the device's operations among the tracks of this section? CPUs' are on threads of the host. */
+/*
+ * Are the device's operations among the tracks of this section? CPUs' are on threads of the host.
+ */
 static bool shows_device(const struct ss_trace_section *s, int32_t ordinal, bool has_devices)
 {
 	return has_devices ? s->kind == SS_TRACE_DEVICE && number_of(s->plane->base.name) == ordinal : s->kind == SS_TRACE_HOST;
 }
 
-/* Is it the name of the operation, or of one of its kind if it communicates? */
+/*
+ * Is it the name of the operation, or of one of its kind if it communicates ("async-all-gather" is
+ * the whole of one)?
+ */
 static bool is_named(struct ss_str shown, struct ss_str op, enum ss_comm kind)
 {
+	if (kind != SS_COMM_NONE)
+		ss_str_take(&shown, SS_STR("async-"));
 	if (kind != SS_COMM_NONE)
 		return ss_str_starts(shown, ss_str_from(ss_comm_name(kind))) || ss_comm_of_kernel(shown) == kind;
 	return op.n && ss_str_starts(shown, op);
 }
 
-/* The slice of a track that begins then and is called so; SS_NONE. Slices of a track are by begin. */
+/*
+ * The slice of a track that begins then and is called so; SS_NONE. Slices of a track are by begin.
+ */
 static uint32_t slice_on(const struct joining *j, const struct ss_tl_track *t, int64_t at_ps, struct ss_str op, enum ss_comm kind)
 {
 	size_t lo = t->first, hi = t->first + t->count;

@@ -20,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import checks
 import profiles
+import runs
 import serving
 
 PREFIX = '/data/plugin/profile'
@@ -477,6 +478,37 @@ def arrows_between_hosts(c, logdir):
     shutil.rmtree(os.path.join(logdir, 'slow_gpu'))
 
 
+def arrows_of_asynchronous(c, logdir):
+    """An asynchronous collective's start is shorter than a pixel: arrows are tied to its slice among asynchronous operations."""
+    folder = os.path.join(logdir, 'asynchronous', 'plugins', 'profile', 'run')
+    os.makedirs(folder)
+    us, gather = 10 ** 6, '%all-gather-{}.1 = f32[64]{{0}} all-gather-{}(f32[32]{{0}} %{}), replica_groups={{{{0,1}}}}'
+    for h in range(2):
+        p = runs.Plane(1, '/device:TPU:0')
+        steps, ops, pending = p.line('Steps'), p.line('XLA Ops'), p.line('Async XLA Ops')
+        fusion = p.meta('%fusion.1 = f32[32]{0} fusion(f32[32]{0} %p)', 'fusion.1')
+        start, done = (p.meta(gather.format(w, w, of), f'all-gather-{w}.1', {'hlo_category': f'all-gather-{w}'})
+                       for w, of in (('start', 'p'), ('done', 'all-gather-start.1')))
+        whole = p.meta(gather.format('start', 'start', 'p') + ' ', 'async-all-gather', {'hlo_category': 'all-gather-start'})
+        for s in range(4):
+            begin, own, end = s * 400 * us, (100 + 150 * h) * us, (s * 400 + 380) * us
+            p.event(steps, p.meta(str(s)), begin, end - begin)
+            p.event(ops, fusion, begin, own)
+            p.event(ops, start, begin + own, us // 10)
+            p.event(ops, fusion, begin + own + us // 10, 20 * us)
+            p.event(ops, done, begin + own + 20 * us + us // 10, end - begin - own - 20 * us - us // 10)
+            p.event(pending, whole, begin + own, end - begin - own, {'hlo_op': 'all-gather-done.1'})
+        with open(os.path.join(folder, f'host{h}.xplane.pb'), 'wb') as f:
+            f.write(runs.field(1, p.bytes()))
+    c.json('/api/runs')
+    of = 'run=asynchronous/run&host=ALL_HOSTS'
+    layout = c.json(f'/api/timeline?{of}')
+    body = c.fetch(f'/api/timeline/slices?{of}&begin_ps={layout["begin_ps"]}&end_ps={layout["end_ps"]}&width_px=800&flows=1')[2]
+    head = json.loads(body[8:8 + int.from_bytes(body[4:8], 'little')])
+    c.check('arrows of asynchronous collectives', len(head['flows']) >= 3, str(head['flows']))
+    shutil.rmtree(os.path.join(logdir, 'asynchronous'))
+
+
 def clocks_aligned(c, of, recorded):
     """The timeline and the events of several hosts on one clock, on request: whoever waited at a collective leaves it with the others."""
     c.check('clocks are as recorded', recorded['clocks'] is None, str(recorded['clocks']))
@@ -598,7 +630,8 @@ def main():
                          questions_in_sql,
                          hostile_clients,
                          many_at_once, reader_that_leaves, lambda c: changes_on_disk(c, logdir),
-                         lambda c: scattered(c, logdir), lambda c: arrows_between_hosts(c, logdir), lambda c: merged_parts(c, logdir, binary)):
+                         lambda c: scattered(c, logdir), lambda c: arrows_between_hosts(c, logdir),
+                         lambda c: arrows_of_asynchronous(c, logdir), lambda c: merged_parts(c, logdir, binary)):
                 try:
                     part(c)
                 except Exception as e:          # one broken part must not hide the others
