@@ -191,7 +191,7 @@ static bool add_part(struct uniting *u, uint32_t i, const struct ss_outline *fro
 /* Open at a time: starting threads takes as long as opening a few. How large they are is known when some were open. */
 #define FIRST_OPENED 8
 #define MOST_OPENED 256
-#define OPENED_BYTES ((size_t)16 << 20)
+#define OPENED_BYTES ((size_t)4 << 20)
 
 struct opened {
 	struct ss_cluster *c;
