@@ -151,12 +151,24 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 }
 
 /* The hosts, and the recordings that are cut or missing. */
+/* Collectives make steps equally long on all hosts: who is late is seen in another figure. */
+static bool say_late(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
+{
+	struct ss_straggler_verdict v;
+	if (!ss_straggler_verdict(q->model, &v, err))
+		return false;
+	if (v.kind != SS_STRAGGLER_ONE)
+		return true;
+	out->conclusion.mood = SS_MOOD_WARN;
+	ss_say(out, "'" SS_FMT "' holds up the other hosts in %s of the steps: the figure lost_us shows by how much.",
+	       SS_ARG(v.host), ss_value_words(SS_UNIT_FRAC, v.steps_frac).s);
+	return true;
+}
+
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	(void)err;
 	const struct ss_table *t = ss_result_find(out, "hosts");
 	size_t whole = 0, bad = SS_NPOS;
-	(void)q;
 	for (size_t i = 0; i < t->nrows; i++) {
 		bool ok = ss_str_is(ss_cell_str(t, i, "state"), "ok");
 		whole += ok;
@@ -170,12 +182,13 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	}
 	if (bad == SS_NPOS) {
 		ss_say(out, "The recordings of all %zu hosts are whole.", t->nrows);
-		return true;
+		return say_late(q, out, err);
 	}
 	out->conclusion.mood = SS_MOOD_WARN;
-	ss_say(out, "%zu of %zu hosts have a whole recording; that of '" SS_FMT "' is " SS_FMT ".", whole, t->nrows,
-	       SS_ARG(ss_cell_str(t, bad, "host")), SS_ARG(ss_cell_str(t, bad, "state")));
-	return true;
+	ss_say(out, "%zu of %zu hosts have a whole recording; that of '" SS_FMT "'%s is " SS_FMT ".", whole, t->nrows,
+	       SS_ARG(ss_cell_str(t, bad, "host")), t->nrows - whole > 1 ? ", the first of the others," : "",
+	       SS_ARG(ss_cell_str(t, bad, "state")));
+	return say_late(q, out, err);
 }
 
 const struct ss_tool ss_tool_host_steps = {

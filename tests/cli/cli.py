@@ -465,6 +465,7 @@ def late_hosts(c):
         path = os.path.join(HOSTS, case)
         got = (rows(c, 'stragglers', path, 'verdict') or [{}])[0]
         c.check(f'verdict of {case}', {k: got.get(k) for k in want} == want, got)
+        c.case(['tool', 'host_steps', path], 0, f"'{want['host']}' holds up the other hosts in [0-9.]+% of the steps: the figure lost_us")
         steps = rows(c, 'exposed_communication', path, 'device_steps')
         parts = ('compute_us', 'exposed_wait_us', 'exposed_transfer_us', 'copy_us', 'idle_input_us', 'idle_host_us', 'idle_other_us')
         c.check(f'parts of steps of {case}', steps and all(abs(sum(r[p] for p in parts) - r['step_us']) < 1e-6 for r in steps), steps[:1])
