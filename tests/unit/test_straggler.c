@@ -219,6 +219,12 @@ static int64_t changing(int host, int step)
 	return step % 2 && host == step / 2 % 4 ? 300 : 0;
 }
 
+/* In two steps of sixteen, by little. */
+static int64_t seldom(int host, int step)
+{
+	return (host == 1 && step == 5) || (host == 3 && step == 11) ? 45 : 0;
+}
+
 static int64_t once(int host, int step)
 {
 	return host == 2 && step == 7 ? 400 : 0;
@@ -243,6 +249,7 @@ static void rules(void **state)
 	assert_verdict(2, slightly, SS_STRAGGLER_ONE, "host1", SS_PATTERN_CONSTANT);
 	assert_verdict(4, growing_at_the_end, SS_STRAGGLER_ONE, "host3", SS_PATTERN_DRIFTING);
 	assert_verdict(4, changing, SS_STRAGGLER_ROTATING, "", SS_PATTERN_NONE);
+	assert_verdict(4, seldom, SS_STRAGGLER_BALANCED, "", SS_PATTERN_NONE);
 	/* One step is an accident; who it was is said all the same. */
 	assert_verdict(4, once, SS_STRAGGLER_INCONCLUSIVE, "host2", SS_PATTERN_NONE);
 	/* Of one host nothing is said. */

@@ -611,17 +611,6 @@ static bool find_uneven(struct judging *j, bool *uneven, uint32_t *most, double 
 
 /* ---- the verdict, in the order of what would be taken for something else ---- */
 
-static bool judge_losses(struct judging *j, struct ss_err *err)
-{
-	struct ss_straggler_verdict *v = &j->s->verdict;
-	size_t place;
-	uint32_t n = main_culprit(j, &place);
-	if (n >= SAME_FRAC * j->nslow)
-		return accuse(j, place, err);
-	v->kind = SS_STRAGGLER_ROTATING;
-	return ss_straggler_find_cause(j->c, j->x, j->s, SS_NO_HOST, &v->cause, err);
-}
-
 static bool loses_much(const struct judging *j, const struct ss_straggler_step *st)
 {
 	return times_excess(j) * (double)st->lost_ps > BALANCED_FRAC * (double)st->length_ps;
@@ -676,6 +665,23 @@ static bool judge_few(struct judging *j, struct ss_err *err)
 		return !slow || ss_straggler_find_cause(j->c, j->x, j->s, host, &v->cause, err);
 	}
 	return true;
+}
+
+static bool judge_losses(struct judging *j, struct ss_err *err)
+{
+	struct ss_straggler_verdict *v = &j->s->verdict;
+	size_t place;
+	uint32_t n = main_culprit(j, &place);
+	if (n >= SAME_FRAC * j->nslow)
+		return accuse(j, place, err);
+	/*
+	 * A few steps, now of one and now of another, that together cost next to nothing, are what
+	 * chance makes of many.
+	 */
+	if (lost_of(j, SS_NO_HOST) * 1e6 < UNEVEN_FRAC * j->step_ps)
+		return judge_few(j, err);
+	v->kind = SS_STRAGGLER_ROTATING;
+	return ss_straggler_find_cause(j->c, j->x, j->s, SS_NO_HOST, &v->cause, err);
 }
 
 static bool judge(struct judging *j, struct ss_err *err)
