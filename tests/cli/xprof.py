@@ -109,6 +109,8 @@ def refused(c):
         (['list_xplane_events', SAMPLE, '--filter=' + '(' * 5000], 4, 'INVALID_VALUE'),
         (['list_xplane_events', SAMPLE, '--filter=' + 'NOT ' * 5000 + 'plane == x'], 4, 'INVALID_VALUE'),
         (['list_xplane_events', SAMPLE, '--filter=' + ' OR '.join(['plane == x'] * 5000)], 4, 'INVALID_VALUE'),
+        (['get_graph_viewer', SAMPLE, '--output_type=graph'], 4, 'INVALID_VALUE'),
+        (['get_graph_viewer', SAMPLE, '--output_type=graph', '--node_name=fusion.1'], 4, 'INVALID_VALUE'),
         (['list_xplane_events', SAMPLE, '--event_regex=('], 4, 'INVALID_VALUE'),
         (['list_xplane_events', SAMPLE, '--event_regex=(a)\\1'], 4, 'INVALID_VALUE'),
         (['list_xplane_events', SAMPLE, '--event_regex=' + '(' * 5000], 4, 'INVALID_VALUE'),
@@ -227,6 +229,9 @@ def llo(c):
                 c.check(f'{command}: {reason}', [] if a.get('reason') == reason and words in a.get('error', '') else [str(a)])
             a = c.json(['get_llo_static_analysis', path])
             c.check(f'get_llo_static_analysis: {words}', [] if a.get('status') == 'ERROR' and words in a.get('error', '') else [str(a)])
+            a = c.json(['get_llo_static_analysis', path, '--mode=nosuch'])
+            want = 'ERROR' if path == SAMPLE else 'UNIMPLEMENTED'
+            c.check(f'get_llo_static_analysis of an unknown mode: {want}', [] if a.get('status') == want else [str(a)])
         valid = [c.json(['inspect_capture', p]).get('capture_valid_for_llo_analysis') for p in (SAMPLE, with_llo)]
         c.check('inspect_capture: LLO', [] if valid == [False, True] else [str(valid)])
 

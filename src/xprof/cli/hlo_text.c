@@ -375,6 +375,10 @@ bool xcli_get_graph_viewer(struct xcli *x, struct xv **out)
 	if (!xcli_int(x, "max_lines", &most) || !xcli_open(x) ||
 	    !xg_module(x, xcli_text(x, "module_name"), &module))
 		return false;
+	if (strcmp(xcli_text(x, "output_type"), "graph") == 0)
+		return xcli_fail(x, XCLI_INVALID,
+				 "A drawing (--output_type=graph) is not text: get_hlo_neighborhood "
+				 "lists what is near an instruction, and 'stepscope serve' draws it");
 	p[n++] = (struct ss_param_value){ SS_STR("module_name"), module };
 	for (size_t i = 0; i < SS_COUNT(passed); i++)
 		if (*xcli_text(x, passed[i].flag))

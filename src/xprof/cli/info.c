@@ -293,6 +293,8 @@ bool xcli_get_llo_static_analysis(struct xcli *x, struct xv **out)
 		known = known || strcmp(mode, modes[i]) == 0;
 	if (x->ntraces && !xcli_open(x))
 		return false;
+	/* XProf looks at the mode only where there is data. */
+	known = known || !llo_carried(x);
 	*out = xv_object(&x->make);
 	xv_z(*out, "status", known ? "ERROR" : "UNIMPLEMENTED");
 	xv_z(*out, "semantics", "static_modelled_schedule");
