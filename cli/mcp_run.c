@@ -252,9 +252,13 @@ static void put_result(struct ss_buf *b, const struct mcp_call *c, struct page *
 	}
 	put_origin(&origin, c, p, hash);
 	ss_buf_lit(b, "{\"content\":[");
-	put_text(b, ss_buf_get(&p->text));
+	/* A failure begins with its sentence: some clients show the first text alone. */
+	bool answered = p->text.n || status == 0 || !p->said.n;
+	if (answered)
+		put_text(b, ss_buf_get(&p->text));
 	if (p->said.n) {
-		ss_buf_char(b, ',');
+		if (answered)
+			ss_buf_char(b, ',');
 		put_text(b, ss_buf_get(&p->said));
 	}
 	ss_buf_char(b, ',');

@@ -217,6 +217,7 @@ def refused(s):
         got = s.call(tool, **arguments)
         said = ' '.join(c['text'] for c in got.get('content', []))
         check(f'{tool} {str(arguments)[:80]}: refused', got.get('isError') is True and words in said and len(said) > 10 and 'usage:' not in said, got)
+        check(f'{tool} {str(arguments)[:80]}: its first text says something', got['content'][0]['text'].strip() != '', got)
     check('no file was written', not os.path.exists(UNWRITTEN))
     bad = [('{', -32700), ('', None), ('nonsense', -32700), ('\xff\xfe', -32700), ('[]', -32600), ('5', -32600), ('{}', -32600), ('{"id":1,"method":"ping"}', -32600),
            ('{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600), ('{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}', -32600), ('{"jsonrpc":"2.0","id":1}{}', -32700),
