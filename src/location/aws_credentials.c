@@ -82,15 +82,6 @@ static bool of_web_identity(struct ss_aws_finding *f, const char *profile, bool 
 				    profile);
 }
 
-/* Sources of credentials that only AWS tools support. */
-static bool leave_to_others(struct ss_aws_finding *f, const char *profile, const char *what)
-{
-	return ss_fail(f->err, SS_EINVAL,
-		       "the profile '%.100s' takes its credentials from %s, which only the AWS command line can get: run "
-		       "'eval \"$(aws configure export-credentials --profile %.100s --format env)\"', and try again",
-		       profile, what, profile);
-}
-
 /* All that a profile can have but a role that is assumed by others. */
 static bool of_profile(struct ss_aws_finding *f, const char *profile, bool environment)
 {
@@ -102,10 +93,9 @@ static bool of_profile(struct ss_aws_finding *f, const char *profile, bool envir
 		return false;
 	if (!a->key.n && !take_static(f, profile, ss_aws_of_credentials))
 		return false;
-	if (!a->key.n && setting(f, profile, "login_session").p)
-		return leave_to_others(f, profile, "'aws login' (login_session)");
+	if (!a->key.n && setting(f, profile, "login_session").p && !ss_aws_login(f, profile))
+		return false;
 	struct ss_str command = setting(f, profile, "credential_process");
-	f->a->of_program |= !a->key.n && command.p;
 	if (!a->key.n && command.p && !ss_aws_process(f, profile, command))
 		return false;
 	return a->key.n || take_static(f, profile, ss_aws_of_config);
@@ -178,7 +168,11 @@ static bool check_role(struct ss_aws_finding *f, const char *profile)
 			       "them is needed",
 			       profile, source ? "both" : "neither", source ? "and" : "nor");
 	return !setting(f, profile, "mfa_serial").n ||
-	       leave_to_others(f, profile, "a role that asks for a second factor (mfa_serial)");
+	       ss_fail(f->err, SS_EINVAL,
+		       "the role of the profile '%.100s' asks for a second factor (mfa_serial), and only the AWS command "
+		       "line asks for its code: run 'eval \"$(aws configure export-credentials --profile %.100s --format "
+		       "env)\"', and try again",
+		       profile, f->profile);
 }
 
 /* The roles of a chain are assumed from its end on. */

@@ -1,8 +1,8 @@
 /*
  * aws_credentials.h - the credentials for S3, found as the AWS tools find them. The first of these
- * sources that has any is used: the environment, the role of a profile, a token of a web identity, a
- * single sign-on, keys in ~/.aws/credentials, a program, keys in ~/.aws/config, the role of the
- * container, the role of the machine.
+ * sources that has any is used: the environment, the role of a profile, a token of a web identity,
+ * a single sign-on, keys in ~/.aws/credentials, 'aws login', a program, keys in ~/.aws/config, the
+ * role of the container, the role of the machine.
  */
 #ifndef SS_LOCATION_AWS_CREDENTIALS_H
 #define SS_LOCATION_AWS_CREDENTIALS_H
@@ -19,8 +19,8 @@ struct ss_aws {
 };
 
 /*
- * Texts are in `arena`. It succeeds with empty keys where no source has credentials, and fails where
- * a source has some that cannot be used. Adds the requests that it makes to `requests`.
+ * Texts are in `arena`. It succeeds with empty keys where no source has credentials, and fails
+ * where a source has some that cannot be used. Adds the requests that it makes to `requests`.
  */
 bool ss_aws_find(struct ss_aws *a, struct ss_arena *arena, unsigned *requests, struct ss_err *err);
 

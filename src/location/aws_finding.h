@@ -36,8 +36,8 @@ static inline struct ss_str ss_aws_first(struct ss_str a, struct ss_str b)
 /* A variable of the environment; "": it is not set, or empty. */
 struct ss_str ss_aws_variable(const char *name);
 /*
- * Use the keys that a source gave. Fails where they are incomplete or have expired. `from` names the
- * source for messages: "of the role ...".
+ * Use the keys that a source gave. Fails where they are incomplete or have expired. `from` names
+ * the source for messages: "of the role ...".
  */
 bool ss_aws_take(struct ss_aws_finding *f, const struct ss_aws_given *g, struct ss_str from);
 /* The address that the user set for a service, as below; "": none is set. */
@@ -62,6 +62,8 @@ bool ss_aws_assume_role(struct ss_aws_finding *f, const struct ss_aws_role *role
 bool ss_aws_web_identity(struct ss_aws_finding *f, const struct ss_aws_role *role, struct ss_str token_file);
 /* For a profile with a single sign-on: exchange the token that 'aws sso login' stored. */
 bool ss_aws_sso(struct ss_aws_finding *f, const char *profile);
+/* For a profile with a session of 'aws login': run the AWS command line, which alone renews it. */
+bool ss_aws_login(struct ss_aws_finding *f, const char *profile);
 /* Run the program of the profile and read the credentials that it prints. */
 bool ss_aws_process(struct ss_aws_finding *f, const char *profile, struct ss_str command);
 /* The role of a container, and of a machine. */

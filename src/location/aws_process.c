@@ -1,4 +1,7 @@
-/* aws_process.c - credentials that a program prints, as a profile's credential_process says. */
+/*
+ * aws_process.c - credentials that a program prints: a profile's credential_process, or the AWS
+ * command line.
+ */
 #include "location/aws_finding.h"
 
 #include "base/system.h"
@@ -17,6 +20,13 @@
 #define WORDS 64
 #define WAIT_MS 60000L
 #define PATIENCE "STEPSCOPE_FETCH_TIMEOUT_S"
+
+/* named: "the credential_process of the profile 'x'"; advice: what to do where it fails, or "" */
+struct program {
+	struct ss_str named;
+	const char *advice;
+	const char *words[WORDS + 1];
+};
 
 /* ---- the words of the command, as a shell takes them apart ---- */
 
@@ -45,7 +55,7 @@ static bool next_char(struct ss_str *s, char *quote, char *c)
 	return false;
 }
 
-static bool split(struct ss_aws_finding *f, const char *profile, struct ss_str command, char *words[WORDS + 1])
+static bool split(struct ss_aws_finding *f, const char *profile, struct ss_str command, const char *words[WORDS + 1])
 {
 	size_t n = 0;
 	for (command = ss_aws_trim(command); command.n && n < WORDS; command = ss_aws_trim(command)) {
@@ -59,7 +69,7 @@ static bool split(struct ss_aws_finding *f, const char *profile, struct ss_str c
 		if (quote)
 			return ss_fail(f->err, SS_EINVAL,
 				       "a quote in credential_process of the profile '%.100s' is not closed", profile);
-		words[n++] = (char *)(uintptr_t)word.p;
+		words[n++] = word.p;
 	}
 	words[n] = NULL;
 	return (n && !command.n) || ss_fail(f->err, SS_EINVAL, "credential_process of the profile '%.100s' has %s",
@@ -76,7 +86,7 @@ static int64_t now_ms(void)
 }
 
 /* With nothing to read, and all signals as they usually are. */
-static int start(char *const words[], int out, pid_t *pid)
+static int start(const char *const words[], int out, pid_t *pid)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
@@ -92,7 +102,9 @@ static int start(char *const words[], int out, pid_t *pid)
 	failed = failed ? failed : posix_spawn_file_actions_adddup2(&files, out, 1);
 	failed = failed ? failed : posix_spawnattr_setsigmask(&attributes, &none);
 	failed = failed ? failed : posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	failed = failed ? failed : posix_spawnp(pid, words[0], &files, &attributes, words, ss_environment());
+	failed = failed ? failed
+			: posix_spawnp(pid, words[0], &files, &attributes, (char *const *)(uintptr_t)words,
+				       ss_environment());
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
 	return failed;
@@ -136,7 +148,7 @@ static int wait_for(pid_t pid, bool ends, int64_t until_ms)
 	return -1;
 }
 
-static bool run(struct ss_aws_finding *f, const char *profile, char *const words[], struct ss_buf *b)
+static bool run(struct ss_aws_finding *f, const struct program *p, struct ss_buf *b)
 {
 	int ends[2];
 	pid_t pid = 0;
@@ -144,7 +156,7 @@ static bool run(struct ss_aws_finding *f, const char *profile, char *const words
 	int64_t until_ms = now_ms() + patience_ms;
 	if (!ss_pipe_open(ends))
 		return ss_fail(f->err, SS_EIO, "cannot open a pipe: %s", strerror(errno));
-	int failed = fcntl(ends[1], F_SETFL, 0) < 0 ? errno : start(words, ends[1], &pid);
+	int failed = fcntl(ends[1], F_SETFL, 0) < 0 ? errno : start(p->words, ends[1], &pid);
 	close(ends[1]);
 	bool whole = !failed && read_all(ends[0], b, until_ms);
 	int status = failed ? 0 : wait_for(pid, whole, until_ms);
@@ -152,44 +164,64 @@ static bool run(struct ss_aws_finding *f, const char *profile, char *const words
 	if (b->no_memory)
 		return ss_fail_mem(f->err);
 	if (failed)
-		return ss_fail(f->err, SS_EIO,
-			       "cannot run '%.200s', the credential_process of the profile '%.100s': %s", words[0],
-			       profile, strerror(failed));
+		return ss_fail(f->err, SS_EIO, "cannot run '%.200s', %s: %s%s", p->words[0], p->named.p,
+			       strerror(failed), p->advice);
 	if (b->over)
-		return ss_fail(f->err, SS_EFORMAT,
-			       "the credential_process of the profile '%.100s' prints more than 64 KiB", profile);
+		return ss_fail(f->err, SS_EFORMAT, "%s prints more than 64 KiB", p->named.p);
 	if (status == -1)
-		return ss_fail(f->err, SS_EIO,
-			       "the credential_process of the profile '%.100s' was ended after %ld s (" PATIENCE ")",
-			       profile, patience_ms / 1000);
+		return ss_fail(f->err, SS_EIO, "%s was ended after %ld s (" PATIENCE ")", p->named.p,
+			       patience_ms / 1000);
 	return (WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
-	       ss_fail(f->err, SS_EIO, "the credential_process of the profile '%.100s' failed (%s %d): '%.200s'",
-		       profile, WIFEXITED(status) ? "status" : "signal",
-		       WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), words[0]);
+	       ss_fail(f->err, SS_EIO, "%s failed (%s %d): '%.200s'%s", p->named.p,
+		       WIFEXITED(status) ? "status" : "signal",
+		       WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), p->words[0], p->advice);
 }
 
-static bool take_output(struct ss_aws_finding *f, const char *profile, struct ss_str text)
+static bool take_output(struct ss_aws_finding *f, const struct program *p, struct ss_str text)
 {
 	struct ss_err why = { 0 };
-	struct ss_str from = ss_arena_printf(f->arena, "of the credential_process of the profile '%.100s'", profile);
+	struct ss_str from = ss_arena_printf(f->arena, "of %s", p->named.p);
 	const struct ss_jnode *n = text.p && from.p ? ss_jtree_of_json(text, f->arena, &why) : NULL;
 	if (f->arena->no_memory)
 		return ss_fail_mem(f->err);
 	if (!n || n->kind != SS_J_OBJECT || ss_jnode_int(n, "Version", 0) != 1)
 		return ss_fail(f->err, SS_EFORMAT,
-			       "the credential_process of the profile '%.100s' prints no credentials: JSON with "
-			       "\"Version\": 1 is expected",
-			       profile);
+			       "%s prints no credentials: JSON with \"Version\": 1 is expected", p->named.p);
 	const struct ss_aws_given g = { ss_jnode_text(n, "AccessKeyId"), ss_jnode_text(n, "SecretAccessKey"),
 					ss_jnode_text(n, "SessionToken"), ss_utc_ns(ss_jnode_text(n, "Expiration")) };
 	return ss_aws_take(f, &g, from);
 }
 
+static bool ask(struct ss_aws_finding *f, const struct program *p)
+{
+	struct ss_buf b = { .limit_bytes = SS_AWS_TOKEN_BYTES };
+	f->a->of_program = true;
+	bool ok = p->named.p ? run(f, p, &b) : ss_fail_mem(f->err);
+	struct ss_str text = ss_buf_to_arena(&b, f->arena);
+	return ok && take_output(f, p, text);
+}
+
 bool ss_aws_process(struct ss_aws_finding *f, const char *profile, struct ss_str command)
 {
-	char *words[WORDS + 1];
-	struct ss_buf b = { .limit_bytes = SS_AWS_TOKEN_BYTES };
-	bool ok = split(f, profile, command, words) && run(f, profile, words, &b);
-	struct ss_str text = ss_buf_to_arena(&b, f->arena);
-	return ok && take_output(f, profile, text);
+	struct program p = {
+		.named = ss_arena_printf(f->arena, "the credential_process of the profile '%.100s'", profile),
+		.advice = "",
+	};
+	return split(f, profile, command, p.words) && ask(f, &p);
+}
+
+bool ss_aws_login(struct ss_aws_finding *f, const char *profile)
+{
+	struct ss_str name = ss_arena_str(f->arena, ss_str_from(profile));
+	struct program p = {
+		.named = ss_arena_printf(f->arena, "the program of 'aws login' for the profile '%.100s'", profile),
+		.words = { "aws", "configure", "export-credentials", "--profile", name.p,
+			   "--format", "process" },
+	};
+	struct ss_str advice = ss_arena_printf(f->arena,
+					       "; where the AWS command line is, 'aws login --profile %.100s' begins a "
+					       "new session",
+					       profile);
+	p.advice = advice.p;
+	return name.p && advice.p ? ask(f, &p) : ss_fail_mem(f->err);
 }

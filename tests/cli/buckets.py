@@ -423,10 +423,9 @@ def credentials(c, s, roles):
     s.session = None
     write('credentials', f'# c\n[default]\naws_access_key_id = wrong\naws_secret_access_key=x\n[ work ]\naws_access_key_id={KEY}\n'
                          f'aws_secret_access_key = {SECRET}\n')
-    write('config', '[default]\nregion = us-east-1\n[profile work]\nregion=us-east-1\ns3 =\n  region = nowhere\n[profile login]\nlogin_session = x\nregion = us-east-1\n')
+    write('config', '[default]\nregion = us-east-1\n[profile work]\nregion=us-east-1\ns3 =\n  region = nowhere\n')
     c.case('the default profile', ['runs', 's3://logs/exp 1'], 1, "the credentials of the profile 'default' are not known", keys={})
     c.case('a profile', ['runs', 's3://logs/exp 1'], 0, 'objects', keys={}, AWS_PROFILE='work')
-    c.case('one that others have to fetch', ['runs', 's3://logs/exp 1'], 1, 'aws configure export-credentials --profile login', keys={}, AWS_PROFILE='login')
     c.case('one that there is not', ['runs', 's3://logs/exp 1'], 1, "the profile 'nowhere' is in no file of the AWS tools", AWS_PROFILE='nowhere')
     moved = write('elsewhere', f'[work]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\naws_session_token = {SESSION}\n')
     s.session = SESSION
@@ -554,6 +553,12 @@ credential_process = {program('sleeping', 'import time; time.sleep(600)')}
 credential_process = /none/at/all
 [profile quote]
 credential_process = a 'b
+[profile "it's me"]
+login_session = arn:aws:iam::1:user/me
+credential_process = /none/at/all
+[profile of login]
+role_arn = arn:aws:iam::1:role/r
+source_profile = it's me
 [profile services]
 services = local
 role_arn = arn:aws:iam::1:role/w
@@ -608,9 +613,30 @@ sts =
     done = c.run('runs', 's3://logs/exp 1', keys={}, AWS_PROFILE='failing')
     c.check('a program that fails', done.returncode == 1 and b'log in first' in done.stderr and b'(status 3)' in done.stderr and b'password' not in done.stderr, done.stderr)
     ask('a program that does not end', 'sleeping', 1, r'was ended after 1 s \(STEPSCOPE_FETCH_TIMEOUT_S\)', STEPSCOPE_FETCH_TIMEOUT_S='1')
+    logins(c, ask, given)
     ask('keys before it', 'process', 1, 'are not known there', AWS_ACCESS_KEY_ID='x', AWS_SECRET_ACCESS_KEY='y')
     s.session = None
     shutil.rmtree(home)
+
+
+def logins(c, ask, given):
+    """A session of 'aws login', which the AWS command line renews and prints."""
+    bin = os.path.join(c.scratch, 'bin')
+    os.makedirs(bin)
+
+    def aws(text):
+        path = os.path.join(bin, 'aws')
+        with open(path, 'w') as f:
+            f.write(f'#!{sys.executable}\nimport sys\nassert sys.argv[1:] == ["configure", "export-credentials", "--profile", "it\'s me", "--format", "process"] and not sys.stdin.read()\n{text}\n')
+        os.chmod(path, 0o755)
+    ask("'aws login' without its program", "it's me", 1, r"cannot run 'aws', .* of 'aws login' for the profile 'it's me': No such file.*; .*'aws login --profile it's me'", PATH=bin)
+    aws(f'print({json.dumps(json.dumps(given))})')
+    ask("'aws login'", "it's me", 0, 'objects', PATH=bin)
+    ask("a role of 'aws login'", 'of login', 1, r"refuses the role .* to the credentials of the program of 'aws login' for the profile 'it's me'", PATH=bin)
+    aws('sys.exit("Your session has expired")')
+    ask("an 'aws login' that has expired", "it's me", 1, r"Your session has expired\n.*failed \(status 1\): 'aws'; .*'aws login --profile it's me'", PATH=bin)
+    aws(f'print({json.dumps(json.dumps({**given, "Expiration": "2020-01-01T00:00:00Z"}))})')
+    ask("keys of 'aws login' that have expired", "it's me", 1, 'have expired', PATH=bin)
 
 
 class Bucket:
