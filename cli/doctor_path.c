@@ -4,6 +4,7 @@
  */
 #include "doctor.h"
 #include "model/host/host.h"
+#include "model/runtime/snapshot.h"
 
 #include "location/location.h"
 #include "store/kinds.h"
@@ -48,7 +49,10 @@ static bool is_fresh(const struct doctor *d, int64_t mtime_ns)
 	return !d->copied && age_s >= 0 && age_s < FRESH_S;
 }
 
-/* A text that begins with the file's path, without it: the line names the file already. In an archive it is the archive's. */
+/*
+ * A text that begins with the file's path, without it: the line names the file already. In an
+ * archive it is the archive's.
+ */
 static struct ss_str without_path(struct ss_str text, struct ss_str path)
 {
 	struct ss_str rest = text, name = ss_str_sub(path, ss_str_rchr(path, '/') + 1, path.n);
@@ -87,15 +91,50 @@ static void judge_host(struct doctor *d, const char *what, const struct ss_host 
 			   form ? "; it is " : "", form ? form : "");
 }
 
+/*
+ * The tool that shows a snapshot finds more; whether it can be read, and to its end, is known
+ * before.
+ */
+static void judge_snapshot(struct doctor *d, const char *what, struct ss_host *h)
+{
+	struct ss_err err = { 0 };
+	const struct ss_snapshot *s = ss_host_snapshot(h, &err);
+	if (!s)
+		doctor_say(d, DOCTOR_BAD, what, SS_FMT, SS_ARG(without_path(ss_str_from(err.text), h->name)));
+	else if (s->cut || s->stopped.n)
+		doctor_say(d, DOCTOR_BAD, what, "the memory snapshot is truncated or damaged: the content before the damage is "
+			   "shown. Copy it again");
+	else if (!s->segments.n && !s->events.n && !s->blocks.n)
+		doctor_say(d, DOCTOR_BAD, what, "the memory snapshot holds no memory: call "
+			   "torch.cuda.memory._record_memory_history before the program allocates, and write the snapshot later");
+	else
+		doctor_say(d, DOCTOR_GOOD, what, "a complete memory snapshot: 'stepscope tool memory_snapshot' shows it");
+}
+
+static void judge_raw(struct doctor *d, const char *what, const struct ss_host_file *f)
+{
+	struct ss_host h;
+	struct ss_err err = { 0 };
+	if (strcmp(f->kind, SS_KIND_FILE_SNAPSHOT) != 0) {
+		doctor_say(d, DOCTOR_GOOD, what, "a %s: not a profile, but a file that stepscope can show",
+			   ss_file_kind_says(f->kind));
+		return;
+	}
+	if (!ss_host_open_raw(&h, f->top, f->path.p, f->name, &err)) {
+		doctor_say(d, DOCTOR_BAD, what, SS_FMT, SS_ARG(without_path(ss_str_from(err.text), f->path)));
+		return;
+	}
+	judge_snapshot(d, what, &h);
+	ss_host_close(&h);
+}
+
 /* Reports what the reader of the file's format finds wrong. */
 static void judge_file(struct doctor *d, const char *what, const struct ss_host_file *f)
 {
 	struct ss_host h;
 	struct ss_err err = { 0 };
-	bool raw = ss_file_kind_is_raw(f->kind) && f->kind;
-	if (raw) {
-		doctor_say(d, DOCTOR_GOOD, what, "a %s: not a profile, but a file that stepscope can show",
-			   ss_file_kind_says(f->kind));
+	if (ss_file_kind_is_raw(f->kind)) {
+		judge_raw(d, what, f);
 		return;
 	}
 	if (!ss_host_open_below(&h, f->top, f->path.p, &err)) {

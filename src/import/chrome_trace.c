@@ -248,8 +248,8 @@ static void count_arrow(struct chrome *c, const struct raw *e, uint64_t id)
 }
 
 /*
- * PyTorch writes the ends of an arrow behind the call that launches and behind what it launched. Their
- * correlation links the two already.
+ * PyTorch writes the ends of an arrow behind the call that launches and behind what it launched.
+ * Their correlation links the two already.
  */
 static bool is_linked(const struct chrome *c, struct ss_so_time at)
 {
@@ -299,8 +299,8 @@ static size_t slot_of(const struct raw *e)
 }
 
 /*
- * Of an event of a process. Counters have their line made when they are taken. Threads that events came
- * of lately are found without hashing their names.
+ * Of an event of a process. Counters have their line made when they are taken. Threads that events
+ * came of lately are found without hashing their names.
  */
 static uint32_t place(struct chrome *c, const struct raw *e, uint32_t *line)
 {
@@ -468,8 +468,8 @@ static void take_raw(struct chrome *c, struct raw *e)
 }
 
 /*
- * Read an event at the begin of the known text; it is mostly complete and well-formed. False: there is
- * none.
+ * Read an event at the begin of the known text; it is mostly complete and well-formed. False: there
+ * is none.
  */
 static bool take_known(struct chrome *c)
 {
@@ -642,6 +642,9 @@ bool ss_chrome_read(const struct ss_file *f, struct ss_space_out *o, struct ss_s
 	}
 	ss_json_feed_skip(&c->feed);
 	bool whole = first == '[' ? read_list(c) : first == '{' && read_members(c);
+	if (whole)
+		ss_json_feed_skip(&c->feed);
+	loss->more = whole && ss_json_feed_peek(&c->feed) != '\0';
 	loss->cut = !whole || ss_json_feed_bad(&c->feed);
 	loss->no_work = !loss->cut && !c->any_work && has_member(c, "schemaVersion");
 	loss->too_long = c->feed.too_long;

@@ -24,6 +24,7 @@ struct ss_chrome_loss {
 	uint64_t long_values;	/* events or members that are longer than an event can be */
 	bool no_work;		/* PyTorch's profiler wrote it, and no operator, call or work of a device is in it */
 	bool cut;		/* the text ends early, or is damaged from some point on */
+	bool more;		/* something stands behind its end */
 	bool too_long;		/* it decompresses to more than the limit */
 };
 

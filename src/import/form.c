@@ -71,8 +71,8 @@ static const struct ss_form *json_of(struct ss_str text)
 /* ---- protobuf ---- */
 
 /*
- * Does the available part of a message in field 1 have fields of a TracePacket that an XPlane does not
- * have?
+ * Does the available part of a message in field 1 have fields of a TracePacket that an XPlane does
+ * not have?
  */
 static bool is_packet(struct ss_str message)
 {
@@ -117,6 +117,11 @@ static bool is_text(struct ss_str head)
 	while (n < head.n && n < 256 && ((unsigned char)head.p[n] >= ' ' || is_blank(head.p[n])))
 		n++;
 	return n >= 16 && (n == head.n || n == 256);
+}
+
+static bool is_svg(struct ss_str head)
+{
+	return ss_str_contains(head, SS_STR("<svg")) && !ss_str_contains(head, SS_STR("<html"));
 }
 
 /* Zeros: a program reserved them and did not write, or a disk lost them. */
@@ -185,6 +190,9 @@ static const struct rule {
 	{ SS_STR_INIT(""), SS_STR_INIT("\x04\x22\x4d\x18"), NULL,
 	  { SS_FORM_REFUSED, "packed with lz4", "unpack it with 'lz4 -d'" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("7z\xbc\xaf"), NULL, { SS_FORM_REFUSED, "a 7z archive", UNPACK } },
+	{ SS_STR_INIT(""), SS_STR_INIT("Rar!\x1a\7"), NULL, { SS_FORM_REFUSED, "a RAR archive", UNPACK } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\0\5\x16\7"), NULL,
+	  { SS_FORM_REFUSED, "a record of macOS about a file (AppleDouble)", "open the file without '._' before its name" } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), is_tar, { SS_FORM_REFUSED, "a tar archive", UNPACK } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), is_zeros,
 	  { SS_FORM_REFUSED, "nothing but zero bytes",
@@ -205,6 +213,10 @@ static const struct rule {
 	  { SS_FORM_REFUSED, "a program", "record what it does with 'stepscope record PROGRAM', and open what that writes" } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), ss_run_metadata_is,
 	  { SS_FORM_RUN_METADATA, "RunMetadata of TensorFlow 1", NULL } },
+	{ SS_STR_INIT(""), SS_STR_INIT("<"), is_svg, { SS_FORM_REFUSED, "a picture (SVG)", ANOTHER } },
+	{ SS_STR_INIT(""), SS_STR_INIT("<<<<<<< "), NULL,
+	  { SS_FORM_REFUSED, "a file that Git could not merge", "take one of its two versions with 'git checkout --ours FILE' or "
+	    "'--theirs'" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("<?xml"), NULL,
 	  { SS_FORM_REFUSED, "an XML document, as an object store answers in place of a file",
 	    "read it for the reason, and fetch the file again" } },

@@ -83,6 +83,8 @@ static bool read_json(const struct ss_file *f, struct ss_space_out *o, struct ss
 		(!loss.no_work ||
 		 note(out, SS_STR("the trace holds no operators and no work of devices: if torch.profiler has a schedule, "
 		     "write the trace in on_trace_ready, because its next cycle drops the recorded events"))) &&
+		(!loss.more || note(out, SS_STR("more text stands after the end of the trace (another one, perhaps) and is not "
+		    "read"))) &&
 		(!loss.cut || loss.too_long ||
 		 note(out, SS_STR("the trace is truncated or damaged; events before that point are shown"))) &&
 		(!loss.too_long || note(out, SS_STR("the trace decompresses to more than the limit; the rest is left out")));
@@ -123,6 +125,9 @@ static bool unpack(const struct ss_file *f, struct ss_buf *to, struct ss_importe
 	if (to->over)
 		return note(out, SS_STR("the file decompresses to more than compressed files may take in memory; the content "
 		    "up to the limit is shown. Decompress it ('gunzip') and open the result"));
+	if (!whole && !to->n)
+		return ss_fail(err, SS_EFORMAT, "the compressed file is damaged or truncated, and nothing of it can be unpacked: "
+			       "copy it again");
 	return whole || note(out, SS_STR("the compressed file is damaged; events before the damage are shown"));
 }
 
@@ -232,6 +237,8 @@ static bool name_database(struct ss_db *db, struct ss_err *err)
 		  "it is from nvprof, which is discontinued: record with 'nsys profile' or torch.profiler" },
 	};
 	struct ss_str name;
+	if (db->cut)
+		return ss_fail(err, SS_EFORMAT, "the database is cut short: copy it again, or wait for the end of its export");
 	for (size_t i = 0; i < SS_COUNT(known); i++)
 		if (ss_db_find_table(db, known[i].prefix, &name))
 			return ss_fail(err, SS_EFORMAT, "%s", known[i].says);

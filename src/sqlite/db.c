@@ -11,7 +11,13 @@
 #define STEPS 10000		/* between two looks at what is left */
 #define FORGET_BYTES ((size_t)64 << 20)
 #define STEPS_PER_BYTE 200	/* a row of a table has some ten bytes and takes some forty steps */
-#define JOURNAL_AT 18		/* of the header: 2, 2 for a write-ahead log */
+/* Of the header, all big-endian. */
+#define PAGE_BYTES_AT 16	/* 1: 65536 */
+#define JOURNAL_AT 18		/* 2, 2 for a write-ahead log */
+#define CHANGES_AT 24
+#define PAGES_AT 28		/* right where the last change but of the count is equal to CHANGES_AT */
+#define PAGES_CHANGES_AT 92
+#define HEADER_BYTES 100
 
 void ss_db_limit(sqlite3 *sqlite)
 {
@@ -73,10 +79,13 @@ static bool fail(struct ss_db *db, int code, struct ss_err *err)
 	return ss_fail(err, SS_EFORMAT, "the database is damaged: %s", why);
 }
 
-/* A database whose last changes are in a log beside it is read as it stands: SQLite wants another header for that. */
+/*
+ * A database whose last changes are in a log beside it is read as it stands: SQLite wants another
+ * header for that.
+ */
 static bool without_log(struct ss_db *db, struct ss_str *bytes)
 {
-	if (bytes->n < 100 || (bytes->p[JOURNAL_AT] != 2 && bytes->p[JOURNAL_AT + 1] != 2))
+	if (bytes->n < HEADER_BYTES || (bytes->p[JOURNAL_AT] != 2 && bytes->p[JOURNAL_AT + 1] != 2))
 		return true;
 	db->copy = malloc(bytes->n);
 	if (!db->copy)
@@ -88,9 +97,27 @@ static bool without_log(struct ss_db *db, struct ss_str *bytes)
 	return true;
 }
 
+static uint64_t number_at(struct ss_str bytes, size_t at, size_t n)
+{
+	uint64_t v = 0;
+	for (size_t i = at; i < at + n; i++)
+		v = v << 8 | (unsigned char)bytes.p[i];
+	return v;
+}
+
+static bool is_cut(struct ss_str bytes)
+{
+	if (bytes.n < HEADER_BYTES)
+		return true;
+	uint64_t page_bytes = number_at(bytes, PAGE_BYTES_AT, 2);
+	page_bytes = page_bytes == 1 ? 65536 : page_bytes;
+	return number_at(bytes, CHANGES_AT, 4) == number_at(bytes, PAGES_CHANGES_AT, 4) &&
+	       bytes.n < page_bytes * number_at(bytes, PAGES_AT, 4);
+}
+
 bool ss_db_open(struct ss_db *db, struct ss_str bytes, const struct ss_file *file, struct ss_err *err)
 {
-	*db = (struct ss_db){ .file = file };
+	*db = (struct ss_db){ .file = file, .cut = is_cut(bytes) };
 	db->steps_left = 1000 + STEPS_PER_BYTE * (uint64_t)bytes.n / STEPS;
 	if (!without_log(db, &bytes))
 		return ss_fail_mem(err);

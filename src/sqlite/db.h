@@ -21,6 +21,7 @@ struct ss_db {
 	struct sqlite3 *sqlite;
 	const struct ss_file *file;	/* its pages are given back as they are read; NULL: not mapped */
 	char *copy;			/* of a database that SQLite cannot read in place */
+	bool cut;			/* it is shorter than its header says */
 	uint64_t steps_left;		/* in units of some thousands */
 	struct ss_arena arena;
 };

@@ -43,6 +43,8 @@ const char *ss_not_a_profile(struct ss_str name)
 		{ SS_STR_INIT(".pb.gz"), "does not end in .xplane.pb.gz" },
 		{ SS_STR_INIT(".pb"), "does not end in .xplane.pb" },
 	};
+	if (ss_str_starts(name, SS_STR("._")))
+		return "is a record of macOS about the file of this name, not a profile: delete it";
 	if (ss_str_is(name, "xplane.pb"))
 		return "has no host name before .xplane.pb";
 	if (is_unfinished(name))

@@ -26,9 +26,20 @@
 #define MAX_DIRS 50000
 #define MAX_ENTRIES 2000000
 
+/*
+ * macOS lays a file "._NAME" beside a file on foreign disks and in archives. It is taken for
+ * nothing else.
+ */
+static bool is_of_macos(struct ss_str name)
+{
+	return ss_str_starts(name, SS_STR("._"));
+}
+
 bool ss_store_reads(struct ss_str path)
 {
 	struct ss_str label, name = ss_walk_last_part(path);
+	if (is_of_macos(name))
+		return false;
 	return ss_profile_rank(name) != SS_NO_PROFILE || ss_profile_rank_in_run(name) != SS_NO_PROFILE ||
 	       ss_file_kind(name, SS_PLACE_RUN | SS_PLACE_SIDECAR | SS_PLACE_LOOSE, &label) || ss_str_ends(name, SS_STR(".json")) ||
 	       ss_str_ends(name, SS_STR(".json.gz")) || ss_str_ends(name, SS_STR(".ssp")) || ss_not_a_profile(name);
@@ -115,9 +126,10 @@ static void take_entry(struct ss_walk *w, const struct ss_walk_dir *d, int fd, c
 	if (!is_dir) {
 		struct ss_str label;
 		w->s->nfiles++;
-		if (!is_host_file(d, name))
+		bool host = is_host_file(d, name) && !is_of_macos(name);
+		if (!host && !is_of_macos(name))
 			kind = ss_file_kind(name, d->is_run ? SS_PLACE_RUN : SS_PLACE_SIDECAR | SS_PLACE_LOOSE, &label);
-		if (!kind && !is_host_file(d, name)) {
+		if (!kind && !host) {
 			why = ss_not_a_profile(name);
 			if (type == DT_REG && ss_walk_is_unsure(name))
 				ss_walk_add_unsure(w, name);
@@ -150,7 +162,10 @@ static bool is_profile(struct ss_str name)
 	return rank != SS_NO_PROFILE && rank <= SS_LAST_XSPACE;
 }
 
-/* PyTorch's traces among profiles are recordings of their own, not by-products: they wait in `torch`. */
+/*
+ * PyTorch's traces among profiles are recordings of their own, not by-products: they wait in
+ * `torch`.
+ */
 static bool part_torch(struct ss_walk *w)
 {
 	size_t n = 0;

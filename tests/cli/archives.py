@@ -278,6 +278,11 @@ def hostile_zips(c):
         z.writestr(f'{INSIDE}/z.xplane.pb', PROFILE)
     cut = streamed.data[:streamed.data.index(b'PK\1\2') - 4000]
     reject('cut, and sizes behind members', cut, 'damaged or cut short')
+    apple = b'\0\5\x16\7\0\2\0\0Mac OS X        ' + bytes(100)
+    macos = c.path('macos.zip', zip_of([GOOD, ('__MACOSX/plugins/profile/run/._good.xplane.pb', apple), (f'{INSIDE}/._good.xplane.pb', apple)]))
+    for command in ('doctor', 'runs'):
+        done = c.run(command, macos)
+        c.check(f'{command} of an archive of macOS', done.returncode == 0 and b'._' not in done.stdout and b'__MACOSX' not in done.stdout + done.stderr, done)
     directory = bytearray(packed)
     directory[packed.rindex(b'PK\1\2')] = 0
     reject('a damaged directory', bytes(directory), 'members are missing')

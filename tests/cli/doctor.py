@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import pickle
 import re
 import socket
 import sqlite3
@@ -63,6 +64,8 @@ def layouts(scratch):
     metadata = field(1, field(1, field(1, device) + field(2, field(1, b'node'))))
     no_events = field(1, field(1, 1) + field(2, b'/host:CPU'))
     host = RUN + 'host0.xplane.pb'
+    apple = b'\0\5\x16\7\0\2\0\0Mac OS X        ' + bytes(100)
+    trace = b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 1}]}\n'
     text = b'This is what the program printed while it ran, and no profile.\n'
     return [
         # files of the profiler itself
@@ -127,6 +130,17 @@ def layouts(scratch):
         ('an execution trace of PyTorch', {'et.json': b'{"schema": "1.1.1-chakra.0.0.4", "nodes": []}'}, 'et.json', 'torch.profiler'),
         ('a text', {'t.txt': text}, 't.txt', 'a text, not a profile'),
         ('a database of somebody else', {'d.sqlite': database(os.path.join(scratch, 'db'), 'users')}, '', 'tables are not those of a profiler'),
+        ('a database that is cut short', {'d.sqlite': database(os.path.join(scratch, 'cut'), 'CUPTI_ACTIVITY_KIND_KERNEL')[:5000]}, '', 'the database is cut short: copy it again'),
+        ('a file of macOS', {RUN + '._host0.xplane.pb': apple}, '', 'is a record of macOS about the file of this name'),
+        ('a file of macOS, named', {RUN + '._host0.xplane.pb': apple}, RUN + '._host0.xplane.pb', 'record of macOS.*AppleDouble'),
+        ('a conflict of Git', {'w0.pt.trace.json': b'<<<<<<< HEAD\n{"traceEvents": []}\n=======\n{}\n>>>>>>> x\n'}, '', 'that Git could not merge'),
+        ('a picture', {'p.svg': b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"></svg>'}, 'p.svg', r'a picture \(SVG\)'),
+        ('a RAR archive', {'a.rar': b'Rar!\x1a\7\1\0' + bytes(60)}, 'a.rar', 'a RAR archive: unpack'),
+        ('gzip, cut within its header', {host + '.gz': gzip.compress(whole)[:10]}, '', 'nothing of it can be unpacked: copy it again'),
+        ('two traces in one file', {'w0.pt.trace.json': trace + trace}, '', 'more text stands after the end of the trace'),
+        ('a memory snapshot, cut short', {'s.pickle': pickle.dumps({'segments': [{'address': 1, 'blocks': []}] * 100, 'device_traces': [[]]})[:200]}, 's.pickle', 'memory snapshot is truncated or damaged'),
+        ('a memory snapshot of nothing', {'s.pickle': pickle.dumps({'segments': [], 'device_traces': []})}, 's.pickle', 'holds no memory: call'),
+        ('a pprof of CPU time', {'cpu.pb.gz': gzip.compress(field(1, field(1, 1) + field(2, 2)) + field(2, field(1, b'\1') + field(2, b'\1\2')) + field(6, b'') + field(6, b'samples') + field(6, b'count'))}, 'cpu.pb.gz', 'counts no bytes in use'),
         ('nvprof', {'d.sqlite': database(os.path.join(scratch, 'nvprof'), 'CUPTI_ACTIVITY_KIND_KERNEL_X')}, '', 'nvprof|not those of a profiler'),
     ]
 
