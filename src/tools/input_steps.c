@@ -121,9 +121,17 @@ static bool part_time_props(const struct ss_input_report *r, struct ss_table *t)
 	return true;
 }
 
+/* A page may lead from a step of the table to that step of the timeline. */
+static void timeline_prop(const struct ss_input_report *r, struct ss_table *t)
+{
+	if (r->in_timeline)
+		ss_table_prop(t, "step_numbers", SS_STR("timeline"));
+}
+
 static bool part_props_of(const struct ss_input_report *r, struct ss_table *t)
 {
 	ss_table_prop(t, "hardware_type", ss_hardware_name(r->env->hardware));
+	timeline_prop(r, t);
 	if (is_measured(r) && !part_time_props(r, t))
 		return false;
 	/* The blank before "tooltip" is that of XProf's clients. */
@@ -324,6 +332,7 @@ static bool tpu_time_props(const struct ss_input_report *r, struct ss_table *t)
 static bool tpu_props(const struct ss_input_report *r, struct ss_table *t)
 {
 	ss_table_prop(t, "hardware_type", ss_hardware_name(r->env->hardware));
+	timeline_prop(r, t);
 	if (is_measured(r) && !tpu_time_props(r, t))
 		return false;
 	if (r->as_xprof) {

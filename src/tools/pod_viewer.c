@@ -354,6 +354,15 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ss_pod_channels(q->model, steps, out, err) && (ss_input_diagnostics(&said, q, out, false) || ss_fail_mem(err));
 }
 
+/* "7002 of 'host7'": its number alone tells nobody where it is. */
+static struct ss_str core_words(const struct ss_model *m, struct ss_arena *a, int64_t core)
+{
+	uint64_t host = (uint64_t)core / 1000;
+	if (m->nhosts > 1 && core >= 0 && host < m->nhosts)
+		return ss_arena_printf(a, "%lld of '" SS_FMT "'", (long long)core, SS_ARG(m->hosts[host]->name));
+	return ss_arena_printf(a, "%lld", (long long)core);
+}
+
 /* The longest step, what most of it is, and how unequal the cores are in it. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
@@ -365,9 +374,16 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		return env;
 	double busiest = ss_cell_f64(t, top.row, "busiest_us"), idlest = ss_cell_f64(t, top.row, "idlest_us");
 	struct ss_str part = ss_cell_str(t, top.row, "bottleneck");
-	/* As the program calls it, "train 8"; a table that an older program stored has numbers alone. */
+	/*
+	 * As the program calls it, "train 8"; a table that an older program stored has numbers
+	 * alone.
+	 */
 	int64_t num = ss_cell_i64(t, top.row, "step_num");
-	bool named = top.row < steps->n && steps->v[top.row].num == num && steps->v[top.row].name.n;
+	bool named = top.row < steps->n && steps->v[top.row].num == num && steps->v[top.row].name.n &&
+		     !steps->v[top.row].mixed;
+	int64_t same;
+	if (named && ss_str_to_i64(steps->v[top.row].name, &same))
+		named = same != num;
 	struct ss_str step = named ? ss_arena_printf(out->arena, "'" SS_FMT "'", SS_ARG(steps->v[top.row].name))
 				   : ss_arena_printf(out->arena, "%lld", (long long)num);
 	if (t->nrows == 1)
@@ -379,10 +395,12 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		ss_say(out, "The largest part of it, as XProf counts, is '" SS_FMT "': %s of the step, mean of the cores.",
 		       SS_ARG(part), ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, top.row, "bottleneck_frac")).s);
 	/* On a CPU a thread that waits for others in a collective operation counts as working. */
-	if (ss_cell_i64(t, top.row, "cores") > 1 && busiest > idlest && env->hardware != SS_HW_CPU_ONLY)
-		ss_say(out, "Core %lld works longest in it, %s; core %lld works least, %s.",
-		       (long long)ss_cell_i64(t, top.row, "busiest_core"), ss_value_words(SS_UNIT_US, busiest).s,
-		       (long long)ss_cell_i64(t, top.row, "idlest_core"), ss_value_words(SS_UNIT_US, idlest).s);
+	if (ss_cell_i64(t, top.row, "cores") > 1 && busiest > idlest && env->hardware != SS_HW_CPU_ONLY) {
+		struct ss_str first = core_words(q->model, out->arena, ss_cell_i64(t, top.row, "busiest_core"));
+		struct ss_str last = core_words(q->model, out->arena, ss_cell_i64(t, top.row, "idlest_core"));
+		ss_say(out, "Core " SS_FMT " works longest in it, %s; core " SS_FMT " works least, %s.", SS_ARG(first),
+		       ss_value_words(SS_UNIT_US, busiest).s, SS_ARG(last), ss_value_words(SS_UNIT_US, idlest).s);
+	}
 	return true;
 }
 

@@ -250,8 +250,9 @@ static void add_total(struct ctx *c)
 }
 
 /*
- * The start or the end of an asynchronous operation: the cost model counts the bytes of the whole for both, and they move between
- * the two. Divided by the time of either they are no rate: a copy's start that takes 2 ns would reach a million times the peak.
+ * The start or the end of an asynchronous operation: the cost model counts the bytes of the whole
+ * for both, and they move between the two. Divided by the time of either they are no rate: a copy's
+ * start that takes 2 ns would reach a million times the peak.
  */
 static bool is_async_part(struct ss_str category)
 {
@@ -451,7 +452,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	struct ctx c = { .env = ss_model_env(q->model, err) };
 	c.ops = c.env ? ss_model_ops(q->model, err) : NULL;
 	c.db = c.ops ? ss_ops_computed(c.ops, q->as_xprof) : NULL;
-	c.steps = c.ops ? ss_model_steps(q->model, true, err) : NULL;
+	c.steps = c.ops ? ss_request_marked_steps(q, true, err) : NULL;
 	if (!c.steps)
 		return false;
 	c.as_xprof = q->as_xprof;
@@ -524,7 +525,10 @@ static void say_op(struct ss_result *out, const struct ss_table *t, size_t first
 
 #define KNOWN_FRAC 0.5 /* of the operations' time: less known work says too little about the whole */
 
-/* Share of the operations' time that goes to those with known work, in the rows behind the program's. */
+/*
+ * Share of the operations' time that goes to those with known work, in the rows behind the
+ * program's.
+ */
 static double known_frac(const struct ss_table *t, size_t first)
 {
 	struct ss_str step = ss_cell_str(t, first, "step");

@@ -1,5 +1,6 @@
 /*
- * smart_suggestion.c - what to change first: the findings of the verdict, each with what helps and the figures that prove it.
+ * smart_suggestion.c - what to change first: the findings of the verdict, each with what helps and
+ * the figures that prove it.
  *
  * XProf's clients get its one rule first, on cores that wait at barriers, where it fires.
  */
@@ -74,7 +75,8 @@ static void add_proof(struct ss_table *t, int64_t row, const struct ss_proof *p)
 	struct ss_str value = shown(p, t->arena);
 	ss_table_row(t);
 	ss_set_i64(t, EV_SUGGESTION, row);
-	ss_set_str(t, EV_FIGURE, p->what);
+	/* Other programs know it by its key, people by words. */
+	ss_set_str(t, EV_FIGURE, ss_str_is(p->what, "bound_by") ? SS_STR("nearest limit of the device") : p->what);
 	ss_set_str(t, EV_VALUE, value);
 	ss_set_f64(t, EV_NUMBER, p->value);
 	ss_set_str(t, EV_UNIT, ss_str_from(p->unit));

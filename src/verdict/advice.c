@@ -224,7 +224,7 @@ static const struct advice {
 	  "Put tf.profiler.experimental.Trace around code that you suspect, so that the profile names it.", 0, 0 },
 	{ SS_CAUSE_IDLE, TORCH, ANYWHERE,
 	  "Record Python: profile(with_stack=True), or put torch.profiler.record_function around code that you suspect.",
-	  .without = SS_TRAIT_PYTHON },
+	  .without = SS_TRAIT_PYTHON | SS_TRAIT_OTHER_PROFILER },
 	{ SS_CAUSE_IDLE, TORCH, ANYWHERE,
 	  "Put torch.profiler.record_function around code that you suspect, so that the profile names it.",
 	  .with = SS_TRAIT_PYTHON },
@@ -237,7 +237,7 @@ static unsigned traits_of(const struct ss_judge *j, const struct ss_verdict_find
 {
 	return f->traits | (j->habits & SS_HABIT_COMPILED ? SS_TRAIT_COMPILED : 0) |
 	       (j->habits & SS_HABIT_WORKERS ? SS_TRAIT_WORKERS : 0) | (j->habits & SS_HABIT_KERAS ? SS_TRAIT_KERAS : 0) |
-	       (j->has_python ? SS_TRAIT_PYTHON : 0);
+	       (j->habits & SS_HABIT_OTHER_PROFILER ? SS_TRAIT_OTHER_PROFILER : 0) | (j->has_python ? SS_TRAIT_PYTHON : 0);
 }
 
 static bool fits(const struct ss_judge *j, const struct advice *a, unsigned traits)

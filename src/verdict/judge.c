@@ -155,8 +155,8 @@ void ss_point_at(struct ss_judge *j, struct ss_verdict_finding *f, const struct 
 	int64_t from_ps = begin_ps < 0 && margin_ps > (uint64_t)begin_ps - (uint64_t)INT64_MIN ? INT64_MIN
 											      : begin_ps - (int64_t)margin_ps;
 	p->tool = SS_STR("trace_viewer@");
-	p->link = ss_say(j, "tool=trace_viewer@&host=" SS_FMT "&view=%lld-%lld", SS_ARG(u->h->name),
-			 (long long)from_ps, (long long)ss_safe_end(end_ps, margin_ps));
+	p->link = ss_say(j, "tool=trace_viewer@&host=" SS_FMT "&view=%lld-%lld&marks=%lld-%lld", SS_ARG(u->h->name),
+			 (long long)from_ps, (long long)ss_safe_end(end_ps, margin_ps), (long long)begin_ps, (long long)end_ps);
 }
 
 void ss_cannot_judge(struct ss_judge *j, enum ss_cause c, const char *why)

@@ -56,6 +56,7 @@ enum ss_trait {
 	SS_TRAIT_WAITS_FOR_OTHERS = 131072, /* collective: waiting, not the transfer */
 	SS_TRAIT_COPY = 262144,	       /* compute: the largest operation is a copy */
 	SS_TRAIT_ONE_CALL = 65536,     /* one program a step is started */
+	SS_TRAIT_OTHER_PROFILER = 524288, /* not recorded by the framework's own profiler */
 	SS_TRAIT_COMPILED_ONCE = 32768, /* what was compiled was compiled for the first time */
 };
 

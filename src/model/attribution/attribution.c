@@ -146,6 +146,8 @@ static void note_frameworks(struct ss_attr_build *b)
 		if (ss_str_contains(name, SS_STR("PyFunc:")) || ss_str_ends(name, SS_STR(":EagerPyFunc")))
 			b->out->python_input = true;
 	}
+	if (b->out->frameworks & SS_FW_PYTORCH && b->h->imported.any && !ss_host_is_kineto(b->h))
+		b->out->habits |= SS_HABIT_OTHER_PROFILER;
 	for (uint32_t k = 0; !b->out->frameworks && k < b->h->nplanes; k++) {
 		const struct ss_plane *p = &b->h->planes[k];
 		for (uint32_t i = 0; ss_is_attributed_device(p) && i < p->x->nevent_meta; i++) {

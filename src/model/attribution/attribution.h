@@ -114,7 +114,12 @@ enum ss_framework { SS_FW_JAX = 1, SS_FW_TENSORFLOW = 2, SS_FW_PYTORCH = 4, SS_F
  * Measures that the program takes already, so that no advice recommends them: torch.compile, DataLoader
  * workers; Keras runs its loop.
  */
-enum ss_habit { SS_HABIT_COMPILED = 1, SS_HABIT_WORKERS = 2, SS_HABIT_KERAS = 4 };
+enum ss_habit {
+	SS_HABIT_COMPILED = 1,
+	SS_HABIT_WORKERS = 2,
+	SS_HABIT_KERAS = 4,
+	SS_HABIT_OTHER_PROFILER = 8, /* a program of PyTorch, recorded by another profiler than its own */
+};
 
 /* A part of the host, made in O(n log n) of its events. */
 const struct ss_time_host *ss_host_attribution(struct ss_host *h, struct ss_err *err);

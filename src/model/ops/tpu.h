@@ -35,6 +35,7 @@ struct ss_core_step {
 	int64_t group;
 	int64_t begin_ps; /* of the longest marker */
 	uint64_t dur_ps;
+	struct ss_str name; /* of that marker, mostly the program's number of the step; "": not kept */
 	uint32_t first_cat, ncats; /* in ss_tpu_core.cats, by category ascending */
 	uint32_t first_collective, ncollectives;
 	struct ss_program_cost cost;

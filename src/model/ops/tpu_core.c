@@ -478,7 +478,7 @@ static bool read_markers(const struct ss_plane *p, struct ss_step_marker **out, 
 	for (uint32_t k = 0; k < p->nlines; k++) {
 		const struct ss_line *l = &p->lines[k];
 		for (uint32_t i = 0; ss_str_is(l->name, "Steps") && i < l->ev.n; i++) {
-			struct ss_step_marker m = { .group = ss_event_group(p, l, i) };
+			struct ss_step_marker m = { .group = ss_event_group(p, l, i), .name = ss_event_label(p, l->ev.meta[i]) };
 			ss_device_span(p, l, i, &m.begin_ps, &m.dur_ps);
 			if (m.group != SS_NO_GROUP && !ss_vec_push(&v, m)) {
 				ss_vec_free(&v);
@@ -571,7 +571,8 @@ static bool make_steps(struct pass *s, const struct ss_step_marker *markers, siz
 		ss_assert(core->nsteps == 1 || step[-1].group < group);
 		*step = (struct ss_core_step){ .group = group,
 					       .begin_ps = markers[m].begin_ps,
-					       .dur_ps = markers[m].dur_ps };
+					       .dur_ps = markers[m].dur_ps,
+					       .name = markers[m].name };
 		join_runs(s, r, end, step, &ncats);
 		find_collectives(s, step, &at);
 	}
@@ -620,9 +621,9 @@ static bool is_framework_op(const struct pass *s, const struct origins *o, const
 }
 
 /*
- * The derived line "Framework Ops" (display_lines.h) counts for the span of the plane, by the host's clock.
- * It spans the events it is derived from; those that lie within what is known need not be asked
- * where they come from, which from the far ends leaves few.
+ * The derived line "Framework Ops" (display_lines.h) counts for the span of the plane, by the
+ * host's clock. It spans the events it is derived from; those that lie within what is known need
+ * not be asked where they come from, which from the far ends leaves few.
  */
 static void extend_by_framework_ops(struct pass *s, const struct origins *o, const struct ss_line *l)
 {

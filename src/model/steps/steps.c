@@ -283,6 +283,7 @@ static size_t join_step(struct ss_step *out, struct ss_step_core *cores,
 			out->name = s->name;
 			out->begin_ps = s->begin_ps;
 		}
+		out->mixed |= !ss_str_eq(s->name, out->name);
 		if (s->dur_ps > out->dur_ps)
 			out->dur_ps = s->dur_ps;
 		for (size_t c = 0; c < s->ncores; c++) {

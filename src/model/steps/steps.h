@@ -58,7 +58,8 @@ struct ss_step_core {
 
 struct ss_step {
 	int64_t num;
-	struct ss_str name;		  /* "train 3", or "" */
+	struct ss_str name;		  /* "train 3", or ""; of several hosts that of the first */
+	bool mixed;			  /* on other hosts it has another name: clocks are a step apart */
 	int64_t begin_ps;		  /* on the first host */
 	uint64_t dur_ps;		  /* longest of all cores */
 	const struct ss_step_core *cores; /* by core_id ascending */
@@ -87,13 +88,14 @@ struct ss_steps {
 	size_t n;
 	bool by_category; /* TPU */
 	bool no_common;	  /* several hosts had steps, but none at the same time */
+	bool own_numbers; /* num is the program's own, as in the timeline: ss_request_steps */
 	uint64_t compute_16bit_ps, compute_32bit_ps; /* GPU: of all groups, steps or not */
 	struct ss_inferred inferred;
 };
 
 /*
- * The steps of one host; core ids are those of the host alone. The begin and the end of the profile may
- * cut the first and the last step.
+ * The steps of one host; core ids are those of the host alone. The begin and the end of the profile
+ * may cut the first and the last step.
  */
 struct ss_host_steps {
 	struct ss_steps steps;
@@ -105,9 +107,9 @@ struct ss_host_steps {
 const struct ss_host_steps *ss_host_steps(struct ss_host *h, struct ss_err *err);
 
 /*
- * Steps of each host of a model (SS_MODEL_HOST_STEPS, SS_MODEL_HOST_INFERRED_STEPS), as they are combined.
- * Where hosts are visited they are copies, in the keeper's arena: their cores have no plane and no
- * operations.
+ * Steps of each host of a model (SS_MODEL_HOST_STEPS, SS_MODEL_HOST_INFERRED_STEPS), as they are
+ * combined. Where hosts are visited they are copies, in the keeper's arena: their cores have no
+ * plane and no operations.
  */
 struct ss_each_steps {
 	const struct ss_host_steps **v; /* NULL: the host takes no part */

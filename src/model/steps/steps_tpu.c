@@ -1,5 +1,6 @@
 /*
- * steps_tpu.c - steps of a host's TPU cores, by HLO category (docs/tools/input_pipeline_analyzer.md).
+ * steps_tpu.c - steps of a host's TPU cores, by HLO category
+ * (docs/tools/input_pipeline_analyzer.md).
  *
  * A step is one that every TensorCore has. Its span is that of the longest marker of all of them,
  * and all cores are measured against it: a core that is done early is idle until the slowest is.
@@ -223,6 +224,16 @@ static int by_core_id(const void *a, const void *b)
 	return ca->core_id < cb->core_id ? -1 : ca->core_id > cb->core_id;
 }
 
+/* As the program's thread calls it, "train 8"; else the number on the device's line. */
+static struct ss_str name_of(const struct pass *s, const struct ss_host_mark *mark)
+{
+	struct ss_str own = s->ncores ? s->cores[0]->steps[s->at[0]].name : SS_STR("");
+	int64_t num;
+	if (mark && mark->name.n)
+		return mark->name;
+	return ss_str_to_i64(own, &num) ? own : SS_STR("");
+}
+
 static bool add_step(struct pass *s, int64_t group)
 {
 	struct ss_step *step = &s->out->steps.v[s->out->steps.n++];
@@ -230,7 +241,7 @@ static bool add_step(struct pass *s, int64_t group)
 	const struct ss_host_mark *mark = mark_of(s, group);
 	size_t n = 0;
 	*step = (struct ss_step){ .num = group,
-				  .name = mark ? mark->name : SS_STR(""),
+				  .name = name_of(s, mark),
 				  .cores = cores };
 	span_of_step(s, mark, step);
 	for (size_t i = 0; i < s->ncores; i++) {
