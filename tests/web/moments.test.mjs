@@ -5,7 +5,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { api, inFirefox, q, real, shot } from "./lib.mjs";
-import { cells, frames, harness, inUrl, settle } from "./harness.mjs";
+import { cells, frames, harness, inUrl, settle, until } from "./harness.mjs";
 
 const h = harness();
 const tool = "trace_viewer@";
@@ -50,6 +50,54 @@ test("G goes from gap to gap, each explained in the server's words, and a link s
 			await page.waitForSelector(".event-name");
 			await settle(page);
 			assert.equal(inUrl(page, "event"), String(asked.ended_by.event));
+		}
+	});
+});
+
+test("Back and Forward show the event, the gap and the step of that place again", options, async () => {
+	const { run: r, steps, found } = await run();
+	await h.visit({ run: r, tool, event: String(found.names[0].event) }, {}, async (page) => {
+		const place = async (wanted) => {
+			const seen = await until(
+				page,
+				async () => ({
+					event: inUrl(page, "event"),
+					gap: inUrl(page, "gap"),
+					step: inUrl(page, "step"),
+					pane: await page.evaluate(() => document.querySelector(".event-name, [data-gap]")?.className ?? ""),
+					alone: await page.evaluate(() => document.querySelector("select[data-steps]")?.value ?? ""),
+				}),
+				(s) => s.event === wanted.event && s.gap === wanted.gap && s.step === wanted.step && s.pane.includes(wanted.pane) && s.alone === (wanted.step ?? ""),
+			);
+			return seen;
+		};
+		await drawn(page);
+		await page.waitForSelector(".event-name");
+		await page.waitForSelector("select[data-steps]");
+		await settle(page);
+		const first = { event: String(found.names[0].event), gap: null, step: null, pane: "event-name" };
+		await place(first);
+		await page.locator(".tl-over").focus();
+		await page.keyboard.press("ArrowRight");
+		await page.waitForFunction((e) => new URLSearchParams(location.search).get("event") !== e, first.event);
+		await settle(page);
+		const second = { ...first, event: inUrl(page, "event") };
+		await page.locator(".tl-over").focus();
+		await page.keyboard.press("g");
+		await page.waitForSelector("[data-gap]");
+		await settle(page);
+		const third = { event: null, gap: inUrl(page, "gap"), step: null, pane: "gap-pane" };
+		await page.selectOption("select[data-steps]", String(steps.steps[1].num));
+		await settle(page);
+		const fourth = { ...third, step: String(steps.steps[1].num) };
+		await place(fourth);
+		for (const at of [third, second, first]) {
+			await page.goBack();
+			await place(at);
+		}
+		for (const at of [second, third, fourth]) {
+			await page.goForward();
+			await place(at);
 		}
 	});
 });
@@ -120,6 +168,23 @@ test("a step's bar leads to the step in the timeline", options, async () => {
 		await drawn(page);
 		await page.waitForFunction(() => document.querySelector("select[data-steps]")?.value);
 		assert.equal(inUrl(page, "step"), await page.inputValue("select[data-steps]"));
+	});
+});
+
+test("a bar of a bare number leads to that step of the timeline, where the server says that it is the program's own", options, async () => {
+	const own = (t) => t.props?.step_numbers?.text === "timeline" && /^\d+$/.test(cells(t, "stepnum")[0]);
+	const { run: r, a: value } = await h.runWith("overview_page", (x) => x.tables.some((t) => t.name === "steps" && t.nrows > 2 && own(t)));
+	const nums = cells(value.tables.find((t) => t.name === "steps"), "stepnum");
+	const { steps } = await api(h.server.base, `api/timeline/steps?${q({ run: r })}`);
+	for (const n of nums) assert.ok(steps.some((s) => String(s.num) === n), `the timeline has no step ${n}`);
+	await h.visit({ run: r, tool: "overview_page" }, {}, async (page) => {
+		await page.waitForSelector(".chart-leads .u-over");
+		const box = await page.locator(".chart-leads .u-over").first().boundingBox();
+		await page.mouse.move(box.x + box.width / 2, box.y + box.height - 5);
+		await page.mouse.click(box.x + box.width / 2, box.y + box.height - 5);
+		await drawn(page);
+		await page.waitForFunction(() => document.querySelector("select[data-steps]")?.value);
+		assert.ok(nums.includes(inUrl(page, "step")), inUrl(page, "step"));
 	});
 });
 

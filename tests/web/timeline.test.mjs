@@ -468,3 +468,18 @@ describe("timeline", () => {
 		}
 	});
 });
+
+test("in a narrow window no button of the timeline stands on a row of its own", async () => {
+	for (const width of [1000, 1100, 1280])
+		await open(
+			async (page) => {
+				const alone = await page.$$eval(".trace-bar button, .trace-bar select", (all) => {
+					const middles = all.map((e) => e.getBoundingClientRect()).filter((b) => b.width).map((b) => b.top + b.height / 2);
+					return middles.filter((y) => middles.filter((other) => Math.abs(other - y) < 10).length < 2).length;
+				});
+				assert.equal(alone, 0, `${width} pixels`);
+			},
+			{},
+			{ width },
+		);
+});

@@ -63,9 +63,13 @@ export function StepFigure({ t }: { t: TableData | undefined }): ComponentChildr
 export const XPROF_STEPS =
 	"XProf measures each step on the slowest device or host, counts of a device only what it runs or marks as the step, and leaves out the first and the last step that the program marks. The step time at the top is the mean over all whole steps, up to where the next one begins.";
 
-/* A step in the timeline, alone: "train 12", as the program marked it. A bare number counts groups, which is not the step's own number. */
+/*
+ * A step in the timeline, alone: "train 12", as the program marked it. A bare number is the timeline's where the server says so; else it
+ * counts groups, which the timeline does not know.
+ */
 export function stepHref(t: TableData, tools: readonly string[]): ((label: string) => string | undefined) | undefined {
-	const marked = (label: string) => /^\D.* (\d+)$/.exec(label)?.[1];
+	const known = propText(t, "step_numbers") === "timeline";
+	const marked = (label: string) => (known ? /(\d+)$/ : /^\D.* (\d+)$/).exec(label)?.[1];
 	if (!tools.includes("trace_viewer@") || !stepLabels(t).some(marked)) return undefined;
 	return (label) => {
 		const step = marked(label);

@@ -9,14 +9,15 @@ import { presence, reportGone } from "../api/presence";
 import { saved } from "../api/saved";
 import { count, significant, time_ps } from "../base/format";
 import { useStore } from "../base/store";
-import { adjust, query, useQuery } from "../base/url";
+import { adjust, query, useQuery, type Query } from "../base/url";
 import { CanvasView } from "../timeline/canvas_view";
 import { HelpSheet } from "../timeline/help";
 import { closedAtFirst } from "../timeline/layout";
 import { Loader } from "../timeline/loader";
 import { TimelineModel } from "../timeline/model";
+import { keepPlace } from "../timeline/history";
 import { fitChosen, markHere, useKeys } from "../timeline/keys";
-import { choose, keepPlace, useHistory, useUrl } from "../timeline/place";
+import { choose, placeOf, useHistory, useUrl } from "../timeline/place";
 import { SliceSource, type ReadSlices } from "../timeline/slice_source";
 import { Details, operationOf } from "../timeline/details";
 import { askGap, type Where } from "../timeline/gap";
@@ -24,11 +25,6 @@ import { StepPicker } from "../timeline/steps";
 import {
 	createTraceStore,
 	expression,
-	parseFlowMode,
-	parseMarks,
-	parseOrder,
-	parsePaints,
-	parsePins,
 	toggleMark,
 	TOOLS,
 	type ToolMode,
@@ -81,16 +77,7 @@ function openTrace(timeline: Timeline, model: TimelineModel): TraceStore {
 	const q = query.get();
 	const asked = parseView(q["view"] ?? "");
 	const store = createTraceStore(asked ? clampView(asked, model.all) : model.all, closedAtFirst(timeline.sections));
-	store.update({
-		marks: parseMarks(q["marks"] ?? ""),
-		paints: parsePaints(q["paint"] ?? ""),
-		query: q["q"] ?? "",
-		pinned: parsePins(q["pins"] ?? ""),
-		order: parseOrder(q["order"] ?? ""),
-		list: q["list"] === "1",
-		filter: q["tracks"] ?? "",
-		flows: parseFlowMode(q["arrows"] ?? ""),
-	});
+	store.update(placeOf(q));
 	return store;
 }
 
@@ -134,8 +121,9 @@ function TraceViewer({ timeline, session, read }: { timeline: Timeline; session:
 		if (loader.wantFlows) loader.reset();
 	}, [flowMode, loader]);
 	useUrl(store, model);
-	useHistory(store, model);
-	useFirstSelection(store, model, session);
+	const follow = useFollow(store, model, session);
+	useHistory(store, model, follow);
+	useFirstSelection(store, model, session, follow);
 	const gap = (where: Where, at?: { track: number | undefined; ps: number }) => void askGap(store, model, session, where, at);
 	useKeys(store, model, search, () => setHelp((h) => !h), gap);
 	const exact = useCallback(
@@ -243,16 +231,19 @@ function TraceSays({ store, model, session }: { store: TraceStore; model: Timeli
 
 /* ---- the URL ---- */
 
-function useFirstSelection(store: TraceStore, model: TimelineModel, session: Session): void {
+/* Shows the event or the gap that an address names. */
+function useFollow(store: TraceStore, model: TimelineModel, session: Session): (q: Query) => void {
 	const of = ofTimeline(session);
-	useEffect(() => {
-		const { event, gap, find, q, op, view, step } = query.get();
+	const asked = useRef(0);
+	return ({ event, gap }) => {
+		const mine = ++asked.current;
 		const at = /^(\d+)(?:\.(\d+))?$/.exec(gap ?? "");
 		if (at && !event) void askGap(store, model, session, "here", { ps: Number(at[1]), track: at[2] ? Number(at[2]) : undefined });
-		if (op && !event && !q && !find && !view && !gap) void findLongest(op, step).then((e) => e && choose(store, model, e));
-		if (!event || !/^\d+$/.test(event)) return;
+		if (!event || !/^\d+$/.test(event) || event === String(store.get().selected?.event)) return;
 		getJson<EventDetail>("api/timeline/event", { ...of, event }).then(
 			(d) => {
+				const { selected, gap: shown } = store.get();
+				if (mine !== asked.current || selected || shown) return; /* one is elsewhere by now */
 				store.update({
 					selected: {
 						track: d.track,
@@ -269,6 +260,15 @@ function useFirstSelection(store: TraceStore, model: TimelineModel, session: Ses
 				/* a link to an event that is not here: the view is still right */
 			},
 		);
+	};
+}
+
+function useFirstSelection(store: TraceStore, model: TimelineModel, session: Session, follow: (q: Query) => void): void {
+	const of = ofTimeline(session);
+	useEffect(() => {
+		const { event, gap, find, q, op, view, step } = query.get();
+		follow(query.get());
+		if (op && !event && !q && !find && !view && !gap) void findLongest(op, step).then((e) => e && choose(store, model, e));
 	}, [store]);
 	/* A link to the longest of a name, also from the page itself. */
 	const find = useQuery("find");
@@ -469,10 +469,12 @@ function TraceBar({
 			)}
 			<ExportLink store={store} session={session} />
 			<span class="spring" />
-			<SearchBox search={search} store={store} />
-			<button class="button button-icon" title="Keys (?)" aria-label="Keys" onClick={onHelp}>
-				<Icon name="help" />
-			</button>
+			<div class="trace-end">
+				<SearchBox search={search} store={store} />
+				<button class="button button-icon" title="Keys (?)" aria-label="Keys" onClick={onHelp}>
+					<Icon name="help" />
+				</button>
+			</div>
 			{busy && (
 				<span class="trace-busy" role="status">
 					<span class="visually-hidden">Reading the trace</span>

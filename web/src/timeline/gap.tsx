@@ -6,6 +6,7 @@ import type { GapAnswer, SearchHit } from "../api/types";
 import { exact_ps } from "../base/format";
 import { useStore } from "../base/store";
 import { ofTimeline, type Session } from "../pages/session";
+import { keepPlace } from "./history";
 import type { TimelineModel } from "./model";
 import type { Selected, TraceStore } from "./state";
 import { fit, reveal, span } from "./viewport";
@@ -41,6 +42,7 @@ export async function askGap(
 	if (!gap && where === "here") return;
 	const kept = gap ?? st.gap?.gap ?? null;
 	const small = kept && kept.end_ps - kept.begin_ps < span(st.target) * SEEN;
+	if (gap && where !== "here") keepPlace();
 	const near = kept && (small ? fit(kept.begin_ps, kept.end_ps, model.room, 4) : reveal(st.target, kept.begin_ps, kept.end_ps, model.room));
 	store.update({ gap: { ...answer, gap: kept }, gapLeast_ps: least_ps, gapTrack: track, selected: undefined, box: undefined, boxRows: "", ...(near && { target: near }) });
 }

@@ -1,11 +1,24 @@
 /*
  * place.ts - where the timeline is: going to an event, and the URL and the browser's history that hold it.
  */
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { pending } from "../base/pending";
-import { adjust, parseQuery } from "../base/url";
+import { adjust, parseQuery, type Query } from "../base/url";
+import { keepPlace, placeWriter } from "./history";
 import type { TimelineModel } from "./model";
-import { formatMarks, formatOrder, formatPaints, parseMarks, type Selected, type TraceStore } from "./state";
+import {
+	formatMarks,
+	formatOrder,
+	formatPaints,
+	parseFlowMode,
+	parseMarks,
+	parseOrder,
+	parsePaints,
+	parsePins,
+	type Selected,
+	type TraceState,
+	type TraceStore,
+} from "./state";
 import { isolate } from "./steps";
 import { clampView, fit, formatView, parseView, reveal, sameView, span } from "./viewport";
 
@@ -42,32 +55,49 @@ export function choose(store: TraceStore, model: TimelineModel, to: Selected): v
 	requestAnimationFrame(() => store.update({ wanted: { track: to.track, row: to.row } }));
 }
 
-/* A jump is a step in the browser's history: Back returns to what was on the screen before. */
-let writePlace: (() => void) | undefined;
-
-export function keepPlace(): void {
-	writePlace?.();
-	history.pushState(null, "", location.href);
-}
-
-/* Back and Forward: the view and the marks of that place. */
-export function useHistory(store: TraceStore, model: TimelineModel): void {
+/*
+ * Back and Forward: what the address of that place says. The event or the gap, and the step that alone is shown, need an answer of the
+ * server (`follow`).
+ */
+export function useHistory(store: TraceStore, model: TimelineModel, follow: (q: Query) => void): void {
+	const now = useRef(follow);
+	now.current = follow;
 	useEffect(() => {
 		const back = () => {
 			const q = parseQuery(location.search);
 			const asked = parseView(q["view"] ?? "");
 			const s = store.get();
+			/* The list of steps isolates the one that the address names (steps.tsx). */
+			const step = q["step"] && q["step"] === String(s.step) ? s.step : undefined;
+			if (step === undefined) model.room = model.all;
 			store.update({
-				target: asked ? clampView(asked, model.all) : model.all,
-				marks: parseMarks(q["marks"] ?? ""),
-				query: q["q"] ?? "",
+				...placeOf(q),
+				step,
+				target: asked ? clampView(asked, model.all) : model.room,
 				gap: undefined,
-				selected: q["event"] === String(s.selected?.event) ? s.selected : undefined,
+				box: undefined,
+				boxRows: "",
+				selected: q["event"] && q["event"] === String(s.selected?.event) ? s.selected : undefined,
 			});
+			now.current(q);
 		};
 		addEventListener("popstate", back);
 		return () => removeEventListener("popstate", back);
 	}, [store, model]);
+}
+
+/* What the address alone tells of a place. */
+export function placeOf(q: Query): Partial<TraceState> {
+	return {
+		marks: parseMarks(q["marks"] ?? ""),
+		paints: parsePaints(q["paint"] ?? ""),
+		query: q["q"] ?? "",
+		pinned: parsePins(q["pins"] ?? ""),
+		order: parseOrder(q["order"] ?? ""),
+		list: q["list"] === "1",
+		filter: q["tracks"] ?? "",
+		flows: parseFlowMode(q["arrows"] ?? ""),
+	};
 }
 
 export function useUrl(store: TraceStore, model: TimelineModel): void {
@@ -102,7 +132,7 @@ export function useUrl(store: TraceStore, model: TimelineModel): void {
 			forget();
 			put();
 		};
-		writePlace = write;
+		placeWriter(write);
 		const stop = store.subscribe(() => {
 			const s = store.get();
 			if (
@@ -127,7 +157,7 @@ export function useUrl(store: TraceStore, model: TimelineModel): void {
 		});
 		return () => {
 			forget();
-			writePlace = undefined;
+			placeWriter(undefined);
 			stop();
 		};
 	}, [store, model]);

@@ -8,6 +8,7 @@ import { time_ps } from "../base/format";
 import { useStore } from "../base/store";
 import { formatQuery, go as visit, parseQuery, query, useQuery } from "../base/url";
 import { ofTimeline, type Session } from "../pages/session";
+import { keepPlace } from "./history";
 import type { TimelineModel } from "./model";
 import type { TraceStore } from "./state";
 
@@ -30,6 +31,10 @@ export function StepPicker({ store, model, session }: { store: TraceStore; model
 	const { value } = useJson<Steps>(ready || asked ? "api/timeline/steps" : null, ofTimeline(session));
 	const steps = value?.steps ?? [];
 	const go = (num: string) => isolate(store, model, steps.find((s) => String(s.num) === num));
+	const jump = (num: string) => {
+		keepPlace();
+		go(num);
+	};
 	/* A link to a step; where it names a view as well that is a part of it. */
 	useEffect(() => {
 		if (!value || !asked || String(store.get().step) === asked) return;
@@ -51,7 +56,7 @@ export function StepPicker({ store, model, session }: { store: TraceStore; model
 			data-steps={steps.length}
 			onChange={(e) => {
 				if (e.currentTarget.value === BESIDE) visit(parseQuery(formatQuery({ run: session.run.run, host: session.host, compare: session.run.run, step: pair }).slice(1)));
-				else go(e.currentTarget.value);
+				else jump(e.currentTarget.value);
 			}}
 		>
 			<option value="">All steps</option>
