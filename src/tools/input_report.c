@@ -396,23 +396,32 @@ static void add_inferred(const struct ss_input_report *r, const struct ss_reques
 	add_message(t, "WARNING", text);
 }
 
+static struct ss_str no_marks(const struct ss_input_report *r, const struct ss_request *q, struct ss_arena *a)
+{
+	if (r->marked_only)
+		return ss_arena_printf(a,
+				       "No step marker was found, so these figures are of the whole profile. For those of each "
+				       "step, mark the steps of your program (%s).",
+				       marker(q));
+	return ss_arena_printf(a,
+			       "No step marker was found, so step times are unknown. Mark the steps of your program (%s), or "
+			       "profile for longer than one step.",
+			       marker(q));
+}
+
 bool ss_input_diagnostics(const struct ss_input_report *r, const struct ss_request *q, struct ss_result *out, bool profile)
 {
 	struct ss_table *t = ss_result_table(out, "diagnostics", "Diagnostics", diagnostics_cols,
 					     SS_COUNT(diagnostics_cols));
 	for (size_t i = 0; profile && i < r->env->nwarnings; i++)
 		add_message(t, "WARNING", r->env->warnings[i]);
-	struct ss_str unknown = ss_arena_printf(t->arena,
-						"No step marker was found, so step times are unknown. Mark the steps of your "
-						"program (%s), or profile for longer than one step.",
-						marker(q));
 	if (r->steps->n == 0)
 		add_message(t, "WARNING",
 			    r->steps->no_common ?
 				    SS_STR("The hosts have no step in common: they were not profiled at the same time, "
 					   "or the profile is shorter than a step. Profile all hosts together, for "
 					   "longer.") :
-				    unknown);
+				    no_marks(r, q, t->arena));
 	add_inferred(r, q, t);
 	return !profile || add_errors(r, t);
 }

@@ -33,6 +33,7 @@ struct ss_input_report {
 	/* Means over steps, ms: cores that had work, and the busier of both kinds. */
 	double tc_active_ms, sc_active_ms, active_step_ms;
 	double sc_step_ms, sc_idle_ms, sc_compute_ms;
+	bool marked_only; /* the table is of marked steps alone; other pages may show inferred ones */
 	bool in_timeline; /* the timeline has the steps under the same numbers */
 	bool kineto; /* torch.profiler wrote the profile: sentences use the terms of PyTorch */
 	bool sparse_in_steps; /* SparseCores ran something, so every step has them */

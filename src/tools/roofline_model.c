@@ -460,7 +460,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	c.mean = !c.gpu || q->model->nhosts > 1;
 	bool has_device = c.gpu || c.env->hardware == SS_HW_TPU;
 	c.cpu = !has_device && c.db->n;
-	struct ss_input_report said = { .env = c.env, .steps = c.steps };
+	struct ss_input_report said = { .env = c.env, .steps = c.steps, .marked_only = !q->as_xprof };
 	if (!begin_table(&c, out))
 		return ss_fail_mem(err);
 	properties(&c, has_device);
