@@ -14,6 +14,8 @@
 #include "model/ops/roofline.h"
 #include "tools/words.h"
 
+#include <math.h>
+
 enum {
 	COL_RANK,
 	COL_PROGRAM,
@@ -108,7 +110,8 @@ static void set_times(struct ss_table *t, const struct ss_op *op)
 	ss_set_f64(t, COL_ENERGY, op->vdd_energy_j);
 }
 
-static void set_rates(struct ss_table *t, const struct ss_op *op, const struct ss_env *env)
+/* XProf's clients get XProf's rates. */
+static void set_rates(struct ss_table *t, const struct ss_op *op, const struct ss_env *env, bool as_xprof)
 {
 	struct ss_roofline r = ss_roofline_of(&op->cost, op->time_ps, 0, &env->peaks, env->hardware);
 	ss_set_f64(t, COL_MODEL_FLOP_RATE, r.model_flop_rate);
@@ -119,6 +122,12 @@ static void set_rates(struct ss_table *t, const struct ss_op *op, const struct s
 	ss_set_f64(t, COL_CMEM_WRITE_BW, r.cmem_write_bw);
 	ss_set_f64(t, COL_INTENSITY, r.intensity);
 	ss_set_str(t, COL_BOUND_BY, r.bound_by);
+	if (as_xprof || !(r.memory_bw > 0) || !ss_hlo_is_async_part(op->category))
+		return;
+	static const size_t rates[] = { COL_MEMORY_BW, COL_HBM_BW, COL_CMEM_READ_BW, COL_CMEM_WRITE_BW };
+	for (size_t i = 0; i < SS_COUNT(rates); i++)
+		ss_set_f64(t, rates[i], NAN);
+	ss_set_str(t, COL_BOUND_BY, SS_STR("Unknown"));
 }
 
 static void set_texts(struct ss_table *t, const struct ss_op *op)
@@ -137,32 +146,32 @@ static void set_texts(struct ss_table *t, const struct ss_op *op)
 	ss_set_str(t, COL_CORE_TYPE, core_name(op));
 }
 
-static void add_row(struct ss_table *t, const struct ss_op *op, const struct ss_env *env)
+static void add_row(struct ss_table *t, const struct ss_op *op, const struct ss_env *env, bool as_xprof)
 {
 	ss_table_row(t);
 	set_texts(t, op);
 	set_times(t, op);
-	set_rates(t, op, env);
+	set_rates(t, op, env, as_xprof);
 }
 
 /*
  * What a SparseCore ran for the operation of the last row: without rank or share, for its time is
  * not the TensorCore's.
  */
-static bool add_offloaded(struct ss_table *t, const struct ss_op *parent, const struct ss_env *env)
+static bool add_offloaded(struct ss_table *t, const struct ss_op *parent, const struct ss_env *env, bool as_xprof)
 {
 	const struct ss_op **ops = ss_ops_by_self_time(parent->offloaded, t->arena);
 	struct ss_str name = ss_instruction_name(parent->long_name.n ? parent->long_name : parent->name);
 	for (size_t i = 0; ops && i < parent->offloaded->n; i++) {
 		if (ops[i]->core_type != SS_CORE_SPARSE)
 			continue;
-		add_row(t, ops[i], env);
+		add_row(t, ops[i], env, as_xprof);
 		ss_set_str(t, COL_PARENT, name);
 	}
 	return ops;
 }
 
-static bool add_rows(struct ss_table *t, const struct ss_op_db *db, const struct ss_env *env)
+static bool add_rows(struct ss_table *t, const struct ss_op_db *db, const struct ss_env *env, bool as_xprof)
 {
 	const struct ss_op **ops = ss_ops_by_self_time(db, t->arena);
 	double rank = 0, cumulative = 0;
@@ -173,11 +182,11 @@ static bool add_rows(struct ss_table *t, const struct ss_op_db *db, const struct
 		if (ops[i]->occurrences == 0)
 			continue;
 		double percent = 100 * ss_ratio((double)ops[i]->self_ps, (double)db->total_ps);
-		add_row(t, ops[i], env);
+		add_row(t, ops[i], env, as_xprof);
 		ss_set_f64(t, COL_RANK, ++rank);
 		ss_set_f64(t, COL_SELF_PERCENT, percent);
 		ss_set_f64(t, COL_CUMULATIVE, cumulative += percent);
-		if (ops[i]->offloaded && !add_offloaded(t, ops[i], env))
+		if (ops[i]->offloaded && !add_offloaded(t, ops[i], env, as_xprof))
 			return false;
 	}
 	return true;
@@ -190,7 +199,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (!ops)
 		return false;
 	struct ss_table *t = ss_result_table(out, "ops", "HLO operations", cols, SS_COUNT(cols));
-	return add_rows(t, ss_ops_computed(ops, q->as_xprof), env) || ss_fail_mem(err);
+	return add_rows(t, ss_ops_computed(ops, q->as_xprof), env, q->as_xprof) || ss_fail_mem(err);
 }
 
 /* What takes most, where it comes from, and what is computed again to save memory. */

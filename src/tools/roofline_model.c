@@ -249,16 +249,6 @@ static void add_total(struct ctx *c)
 	add_program(c, SS_STR("Total"), &sum, c->total_ps, 1);
 }
 
-/*
- * The start or the end of an asynchronous operation: the cost model counts the bytes of the whole
- * for both, and they move between the two. Divided by the time of either they are no rate: a copy's
- * start that takes 2 ns would reach a million times the peak.
- */
-static bool is_async_part(struct ss_str category)
-{
-	return ss_str_ends(category, SS_STR("-start")) || ss_str_ends(category, SS_STR("-done"));
-}
-
 static void set_rates_unknown(const struct ctx *c)
 {
 	static const size_t rates[] = {
@@ -297,7 +287,7 @@ static void add_op(const struct ctx *c, const struct ss_op *op, double rank, dou
 	set(c, COL_TOTAL_FRAC, ss_ratio((double)op->time_ps, (double)c->total_ps));
 	struct ss_roofline r = ss_roofline_of(&op->cost, op->time_ps, 0, &c->env->peaks, c->env->hardware);
 	set_rates(c, &r);
-	if (!c->as_xprof && r.memory_bw > 0 && is_async_part(op->category))
+	if (!c->as_xprof && r.memory_bw > 0 && ss_hlo_is_async_part(op->category))
 		set_rates_unknown(c);
 }
 
@@ -540,7 +530,7 @@ static double known_frac(const struct ss_table *t, size_t first)
 		all += us;
 		bool counted = ss_cell_f64(t, i, "measured_flop_rate") > 0 || ss_cell_f64(t, i, "roofline_efficiency") > 0;
 		/* Of an asynchronous one the bytes are known, and no rate. */
-		bool async = is_async_part(ss_cell_str(t, i, "category")) && isnan(ss_cell_f64(t, i, "measured_memory_bw"));
+		bool async = ss_hlo_is_async_part(ss_cell_str(t, i, "category")) && isnan(ss_cell_f64(t, i, "measured_memory_bw"));
 		known += counted || async ? us : 0;
 	}
 	return all > 0 ? known / all : 0;

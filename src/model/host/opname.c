@@ -1,4 +1,7 @@
-/* opname.c - parsing of operation names. The patterns are small and run over every name, so they are written out. */
+/*
+ * opname.c - parsing of operation names. The patterns are small and run over every name, so they
+ * are written out.
+ */
 #include "model/host/opname.h"
 
 static bool lower(char c)
@@ -189,7 +192,10 @@ bool ss_op_is_gradient(struct ss_str name, struct ss_str type)
 
 bool ss_op_is_remat(struct ss_str text, struct ss_str framework_name)
 {
-	/* The instruction's own name stands before the first '='; operands may be rematerialised ones too. */
+	/*
+	 * The instruction's own name stands before the first '='; operands may be rematerialised
+	 * ones too.
+	 */
 	struct ss_str head = ss_str_sub(text, 0, ss_str_chr(text, '='));
 	return ss_str_contains(head, SS_STR(".remat")) ||
 	       ss_str_contains(framework_name, SS_STR("rematted_computation"));
@@ -214,6 +220,11 @@ bool ss_hlo_may_have_inner_ops(struct ss_str category)
 bool ss_hlo_is_infeed_or_outfeed(struct ss_str category)
 {
 	return ss_str_contains(category, SS_STR("infeed")) || ss_str_contains(category, SS_STR("outfeed"));
+}
+
+bool ss_hlo_is_async_part(struct ss_str category)
+{
+	return ss_str_ends(category, SS_STR("-start")) || ss_str_ends(category, SS_STR("-done"));
 }
 
 bool ss_hlo_is_off_duty(struct ss_str category)

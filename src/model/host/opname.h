@@ -75,6 +75,11 @@ bool ss_op_is_gradient(struct ss_str name, struct ss_str type);
 /* HLO categories. */
 bool ss_hlo_may_have_inner_ops(struct ss_str category);	/* its time is the time of the ops inside */
 bool ss_hlo_is_infeed_or_outfeed(struct ss_str category);
+/*
+ * The start or the end of an asynchronous operation: the cost model counts the bytes of the whole for both, and they move between
+ * the two. Divided by the time of either they are no rate: a copy's start that takes 2 ns would reach a million times the peak.
+ */
+bool ss_hlo_is_async_part(struct ss_str category);
 bool ss_hlo_is_off_duty(struct ss_str category);	/* the core waits for another core or the host */
 
 #endif
