@@ -73,6 +73,9 @@ static void add_advice(struct ss_table *t, int64_t row, struct ss_str text)
 static void add_proof(struct ss_table *t, int64_t row, const struct ss_proof *p)
 {
 	struct ss_str value = shown(p, t->arena);
+	/* What is not known proves nothing. */
+	if (ss_str_is(value, "unknown"))
+		return;
 	ss_table_row(t);
 	ss_set_i64(t, EV_SUGGESTION, row);
 	/* Other programs know it by its key, people by words. */

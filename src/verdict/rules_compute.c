@@ -17,9 +17,7 @@ static const char *bound_of(const struct ss_time_subject *s)
 static void prove_peaks(struct ss_judge *j, struct ss_verdict_finding *f, const struct ss_time_subject *s,
 			const struct ss_judged_unit *u)
 {
-	/* What is not known proves nothing. */
-	if (strcmp(bound_of(s), "unknown") != 0)
-		ss_prove_words(j, f, "bound_by", ss_str_from(bound_of(s)), u, "roofline_model");
+	ss_prove_words(j, f, "bound_by", ss_str_from(bound_of(s)), u, "roofline_model");
 	if (s && !isnan(s->flops_frac))
 		ss_prove(j, f, "share of the peak FLOP rate", s->flops_frac, "share", u, "roofline_model");
 	if (s && !isnan(s->bytes_frac))
