@@ -224,6 +224,19 @@ def sizes(c, t, port):
     for hosts, want in ((0, 400), (1, 200), (2, 400)):
         status = status_of(raw(port, b'GET /runs HTTP/1.1\r\n' + b'Host: localhost\r\n' * hosts + b'Connection: close\r\n\r\n'))
         c.check(f'{hosts} Host headers', status == want, status)
+    claims(c, t, port)
+
+
+def claims(c, t, port):
+    """Who asks is said once."""
+    row = next(k for k in t.rows if k.startswith('`Authorization`'))
+    t.asked.add(row)
+    values = {'Authorization': 'Bearer x', 'Origin': f'http://localhost:{port}', 'Sec-Fetch-Site': 'same-origin'}
+    for name in re.findall(r'`([A-Z][\w-]*)`', row):
+        line = f'{name}: {values[name]}\r\n'
+        for said, want in ((line, 200), (line * 2, 400), (f'{name}:\r\n', 400)):
+            status = status_of(raw(port, f'GET /runs HTTP/1.1\r\nHost: localhost\r\n{said}Connection: close\r\n\r\n'.encode()))
+            c.check(f'{said!r}', status == want, status)
 
 
 def queries(c, t, port):
