@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import glob
 import html
 import json
 import math
@@ -43,12 +44,14 @@ class Error(Exception):
 
 def _load() -> ctypes.CDLL:
     here = os.path.dirname(os.path.abspath(__file__))
-    name = "libstepscope.0.dylib" if sys.platform == "darwin" else "libstepscope.so.0"
+    name = "libstepscope.0{}.dylib" if sys.platform == "darwin" else "libstepscope.so.0{}"
     beside = os.path.dirname(here)
-    places = [os.path.join(here, name), os.path.join(beside, "libexec/stepscope", name),
-              os.path.join(beside, "../../../libexec/stepscope", name), os.path.join(os.path.dirname(beside), "build", name),
-              os.path.join(beside, "lib", name)]
-    tried = [os.environ.get("STEPSCOPE_LIBRARY"), *map(os.path.normpath, places), name, ctypes.util.find_library("stepscope")]
+    folders = [here, os.path.join(beside, "libexec/stepscope"), os.path.join(beside, "../../../libexec/stepscope"),
+               os.path.join(os.path.dirname(beside), "build"), os.path.join(beside, "lib")]
+    # A release's library has the version in its name.
+    places = [path for folder in folders for path in [os.path.join(folder, name.format("")),
+                                                      *sorted(glob.glob(os.path.join(glob.escape(folder), name.format("-*"))))]]
+    tried = [os.environ.get("STEPSCOPE_LIBRARY"), *map(os.path.normpath, places), name.format(""), ctypes.util.find_library("stepscope")]
     for path in tried:
         if path and (os.sep not in path or os.path.exists(path)):
             try:
@@ -153,7 +156,7 @@ class Table:
     def __del__(self) -> None:
         if getattr(self, "_p", None):
             _lib.stepscope_table_free(self._p)
-            self._p = None
+            self._p = 0
 
     def __len__(self) -> int:
         return _lib.stepscope_table_rows(self._p)
@@ -225,7 +228,7 @@ class Table:
         dtype = numpy.int64 if kind == _INT else numpy.float64
         if not n:
             return numpy.empty(0, dtype)
-        buffer = (ctypes.c_char * (8 * n)).from_address(_lib.stepscope_table_cells(self._p, col))
+        buffer: Any = (ctypes.c_char * (8 * n)).from_address(_lib.stepscope_table_cells(self._p, col))
         buffer._table = self     # the memory lives as long as the array does
         return numpy.frombuffer(buffer, dtype)
 

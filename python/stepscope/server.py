@@ -51,7 +51,7 @@ class Server:
                 if found:
                     self.port = int(found.group(1))
                     break
-        if not self.port:
+        if not self.port or not self._process.stderr:
             self.stop()
             raise RuntimeError(" ".join(said) or "stepscope serve ended without a word")
         threading.Thread(target=self._process.stderr.read, daemon=True).start()    # so that it never waits for us to read

@@ -31,7 +31,7 @@ os.chdir(ROOT)
 import profiles
 
 XPROF = os.path.expanduser('~/.cache/stepscope/venv-xprof/bin/xprof')    # scripts/bootstrap xprof
-PEERS = ('pandas', 'polars', 'pyarrow', 'duckdb')
+PEERS = ('pandas', 'polars', 'pyarrow', 'duckdb', 'mypy')
 passed = failed = 0
 
 
@@ -294,6 +294,12 @@ def peers():
     check('what others took lives on', kept['dur_ps'].sum() == array.sum() > 0)
 
 
+def typed():
+    """The package says that it has types (py.typed): they must be right."""
+    done = subprocess.run([sys.executable, '-m', 'mypy', '--ignore-missing-imports', '--no-incremental', 'python/stepscope'], capture_output=True, text=True, check=False)
+    check('mypy', done.returncode == 0, done.stdout + done.stderr)
+
+
 def ended(pid):
     """Waits for the end of a process that is no child of ours."""
     for _ in range(3000):
@@ -366,14 +372,15 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument('--peers', action='store_true')
     if ap.parse_args().peers:
-        if importlib.util.find_spec('polars') is None or importlib.util.find_spec('duckdb') is None:
+        if any(importlib.util.find_spec(name) is None for name in PEERS):
             home = os.path.expanduser('~/.cache/stepscope/python')
             python = os.path.join(home, 'bin', 'python')
-            if not os.path.exists(python):
+            if not os.path.exists(os.path.join(home, 'bin', PEERS[-1])):
                 subprocess.run([sys.executable, '-m', 'venv', home], check=True)
                 subprocess.run([python, '-m', 'pip', 'install', '-q', *PEERS, 'numpy'], check=True)
             os.execv(python, [python, os.path.abspath(__file__), '--peers'])
         peers()
+        typed()
         documented(frames=True)
     else:
         for part in (examples, tables, streams, arguments, endings, servers, in_tensorboard):
