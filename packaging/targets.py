@@ -1,11 +1,12 @@
 """What a release is built for."""
 from collections import namedtuple
 
-# zig: zig cc's name; host: configure's; system, machine: CMake's; wheel: platform tags; libraries: of what is installed, those in the wheel
+# zig: zig cc's name; host: configure's; system, machine: CMake's; wheel: platform tags; libraries: of what is installed, those in the wheel,
+# where a star stands for the version
 Target = namedtuple('Target', 'name zig host system machine wheel libraries')
 
-LINUX = ('lib/libstepscope.so.0', 'lib/libsstrace.so.0', 'lib/libsstrace_server.so.0', 'lib/stepscope/libsstrace_inject.so')
-MACOS = ('lib/libstepscope.0.dylib',)
+LINUX = ('lib/libstepscope.so.0-*', 'lib/libsstrace.so.0', 'lib/libsstrace_server.so.0', 'lib/stepscope/libsstrace_inject.so')
+MACOS = ('lib/libstepscope.0-*.dylib',)
 
 TARGETS = [
     Target('linux-x86_64', 'x86_64-linux-gnu.2.17', 'x86_64-linux-gnu', 'Linux', 'x86_64', 'manylinux_2_17_x86_64.manylinux2014_x86_64', LINUX),

@@ -53,7 +53,7 @@ def contents(target, version, source, stage, sources):
     """Path in the wheel: bytes."""
     data, info = f'stepscope-{version}.data', f'stepscope-{version}.dist-info'
     out = {f'{data}/scripts/stepscope': read(stage, 'bin/stepscope')}
-    for name in target.libraries:
+    for name in (name.replace('*', version) for name in target.libraries):
         out[f'{data}/data/{LIBRARIES}/{os.path.basename(name)}'] = read(stage, name)
     out[f'{data}/data/share/man/man1/stepscope.1'] = read(source, 'man/stepscope.1')
     python = os.path.join(source, 'python/stepscope')

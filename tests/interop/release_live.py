@@ -88,7 +88,7 @@ def binaries(root, name):
     for path in sorted(glob.glob(f'{root}/**/scripts/stepscope', recursive=True) + glob.glob(f'{root}/**/libexec/stepscope/*.so*', recursive=True)):
         dynamic = run('readelf', '-dVW', path).stdout
         needed = set(re.findall(r'\(NEEDED\).*\[(.*)\]', dynamic))
-        good = re.compile(r'lib(c|m|dl|pthread|rt|stepscope|sstrace)\.so(\.\d+)?$|ld-linux.*')
+        good = re.compile(r'lib(c|m|dl|pthread|rt|sstrace)\.so(\.\d+)?$|libstepscope\.so\.0-' + re.escape(VERSION) + '$|ld-linux.*')
         check(f'{name}: {os.path.basename(path)} needs the C library alone', all(good.match(n) for n in needed), needed)
         newest = max((tuple(map(int, v.split('.'))) for v in re.findall(r'GLIBC_([0-9.]+)', dynamic)), default=(0,))
         check(f'{name}: {os.path.basename(path)} and glibc', newest <= (2, 17), newest)
@@ -163,6 +163,8 @@ def installed(path, folder):
     clean = {'PATH': f'{place}/bin:/usr/bin:/bin', 'HOME': folder}
     done = run('stepscope', '--version', env=clean)
     check('the program is on the path', done.stdout == f'stepscope {VERSION}\n', done.stdout)
+    done = run('stepscope', '--version', env={**clean, 'LD_LIBRARY_PATH': os.path.join(ROOT, 'build')})    # libstepscope.so.0 of another build
+    check('libraries of another installation are left alone', done.stdout == f'stepscope {VERSION}\n', done.stdout)
     done = run(f'{place}/bin/python', '-m', 'stepscope', 'tools', SAMPLE, env=clean)
     check('python -m stepscope', done.returncode == 0 and 'overview_page' in done.stdout, done.stdout)
     done = run(f'{place}/bin/python', '-c', ASK, os.path.join(ROOT, SAMPLE), env=clean, cwd=folder)
