@@ -12,6 +12,7 @@
 
 #include "hlo/kernel_metadata.h"
 #include "model/device/env.h"
+#include "model/host/opname.h"
 #include "model/ops/op_tree.h"
 #include "model/ops/roofline.h"
 #include "model/program/tiling.h"
@@ -102,9 +103,17 @@ struct ctx {
 	bool as_xprof;
 };
 
-/* Is anything known of the work that it does? Work that is not known is not zero. */
-static bool has_cost(const struct ss_op_node *n)
+/* The start or the end of an asynchronous operation, or a category of them: its bytes move between the two. */
+static bool is_async_part(const struct ss_op_node *n)
 {
+	return ss_hlo_is_async_part(n->op ? n->op->category : n->name);
+}
+
+/* Is anything known of what it does while it runs? Work that is not known is not zero. */
+static bool has_rate(const struct ss_op_node *n)
+{
+	if (is_async_part(n))
+		return false;
 	for (size_t i = 0; i < SS_MEM_COUNT; i++)
 		if (n->cost.mem[i])
 			return true;
@@ -114,7 +123,7 @@ static bool has_cost(const struct ss_op_node *n)
 /* XProf's clients are told 0 where the work or the peak is not known; others nothing. */
 static double use_of(const struct ctx *c, const struct ss_op_node *n, double use, double peak)
 {
-	return c->as_xprof || (peak > 0 && has_cost(n)) ? use : NAN;
+	return c->as_xprof || (peak > 0 && has_rate(n)) ? use : NAN;
 }
 
 static void set_bandwidth(const struct ctx *c, const struct ss_op_node *n, size_t util_col, size_t bytes_col, uint64_t bytes,
@@ -167,7 +176,7 @@ static void set_own(const struct ctx *c, const struct ss_op_node *n)
 	double rate = ss_ratio(n->cost.flops, (double)(n->normalized_ps ? n->normalized_ps : n->time_ps) / 1000);
 	double flops = ss_ratio(rate, c->env->peaks.tflops * 1000), hbm = ss_ratio(bw, peak);
 	double used = flops > hbm ? flops : hbm;
-	bool known = n->time_ps && has_cost(n) && !(n->op && ss_op_is_idle(n->op));
+	bool known = n->time_ps && has_rate(n) && !(n->op && ss_op_is_idle(n->op));
 	bool judged = known && (c->env->peaks.tflops > 0 || peak > 0);
 	ss_set_f64(c->t, COL_TIME_FRAC, n->time_ps ? share : NAN);
 	ss_set_f64(c->t, COL_OWN_FLOPS_UTIL, known && c->env->peaks.tflops > 0 ? flops : NAN);
