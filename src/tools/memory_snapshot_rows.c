@@ -47,70 +47,75 @@ enum {
 static const struct ss_col summary_cols[] = {
 	INT("device", "Device", NONE, NULL),
 	STR("device_name", "Name", "JAX's name of the device; empty: PyTorch's device of that number"),
-	INT("reserved_bytes", "Reserved", BYTES, "Segments that the allocator holds at the end"),
+	NUM("reserved_bytes", "Reserved", BYTES, "Segments that the allocator holds at the end"),
 	INT("allocated_bytes", "Allocated", BYTES, "Blocks in use, at the end"),
-	INT("awaiting_free_bytes", "Awaiting free", BYTES, "Blocks that were released while a stream may still use them"),
-	INT("requested_bytes", "Requested", BYTES, "Bytes that the program requested for the blocks in use"),
-	INT("rounding_bytes", "Rounding", BYTES, "allocated_bytes - requested_bytes"),
-	INT("inactive_bytes", "Inactive", BYTES, "Held but not used: reserved - allocated - awaiting free"),
-	INT("largest_inactive_block_bytes", "Largest free block", BYTES, "Largest allocation that needs no new memory from "
+	NUM("awaiting_free_bytes", "Awaiting free", BYTES, "Blocks that were released while a stream may still use them"),
+	NUM("requested_bytes", "Requested", BYTES, "Bytes that the program requested for the blocks in use"),
+	NUM("rounding_bytes", "Rounding", BYTES, "allocated_bytes - requested_bytes"),
+	NUM("inactive_bytes", "Inactive", BYTES, "Held but not used: reserved - allocated - awaiting free"),
+	NUM("largest_inactive_block_bytes", "Largest free block", BYTES, "Largest allocation that needs no new memory from "
 	    "the device"),
 	NUM("frag_frac", "Fragmentation", FRAC, "1 - largest free block / inactive; 0 where nothing is inactive"),
-	INT("largest_free_segment_bytes", "Largest free segment", BYTES, "Largest segment without a block in use"),
-	INT("empty_cache_bytes", "empty_cache() frees", BYTES, "Segments without a block in use"),
-	INT("segments", "Segments", COUNT, NULL),
+	NUM("largest_free_segment_bytes", "Largest free segment", BYTES, "Largest segment without a block in use"),
+	NUM("empty_cache_bytes", "empty_cache() frees", BYTES, "Segments without a block in use"),
+	NUM("segments", "Segments", COUNT, NULL),
 	INT("blocks", "Blocks", COUNT, NULL),
-	INT("start_bytes", "In use at the start", BYTES, "Allocated before the first recorded event"),
+	NUM("start_bytes", "In use at the start", BYTES, "Allocated before the first recorded event"),
 	INT("peak_bytes", "Peak", BYTES, "Most memory in use at one moment between the first event and the last"),
 	NUM("peak_time_us", "Time of the peak", US, "Time since the first event; empty: before it"),
-	INT("peak_of_history_bytes", "Peak of the events", BYTES, "peak_bytes - start_bytes"),
+	NUM("peak_of_history_bytes", "Peak of the events", BYTES, "peak_bytes - start_bytes"),
 	INT("end_bytes", "In use at the end", BYTES, NULL),
 	INT("blocks_at_peak", "Blocks at the peak", COUNT, NULL),
 	INT("live_at_end", "Blocks at the end", COUNT, "In use"),
-	INT("events", "Events", COUNT, "Events of memory; they are kept in a ring, which drops older ones"),
-	INT("allocations", "Allocations", COUNT, NULL),
-	INT("frees", "Frees", COUNT, "Completed ones"),
-	INT("allocated_sum_bytes", "Allocated in all", BYTES, "Sum of all recorded allocations"),
-	INT("segment_allocs", "Segments taken", COUNT, "Segments taken from the device; the program waits for each"),
-	INT("segment_frees", "Segments given back", COUNT, NULL),
-	INT("oom_events", "Out of memory", COUNT, NULL),
+	NUM("events", "Events", COUNT, "Events of memory; they are kept in a ring, which drops older ones"),
+	NUM("allocations", "Allocations", COUNT, NULL),
+	NUM("frees", "Frees", COUNT, "Completed ones"),
+	NUM("allocated_sum_bytes", "Allocated in all", BYTES, "Sum of all recorded allocations"),
+	NUM("segment_allocs", "Segments taken", COUNT, "Segments taken from the device; the program waits for each"),
+	NUM("segment_frees", "Segments given back", COUNT, NULL),
+	NUM("oom_events", "Out of memory", COUNT, NULL),
 	NUM("span_us", "Time of the events", US, NULL),
 };
 
-static void set_held(struct ss_table *t, const struct ss_snap_device *d)
+void ss_snap_set_pytorch(struct ss_table *t, const struct ss_snap_answer *a, size_t col, double v)
 {
-	ss_set_i64(t, SU_RESERVED, (int64_t)d->reserved);
+	ss_set_f64(t, col, a->s->jax ? NAN : v);
+}
+
+static void set_held(struct ss_table *t, const struct ss_snap_answer *a, const struct ss_snap_device *d)
+{
 	ss_set_i64(t, SU_ALLOCATED, (int64_t)d->allocated);
-	ss_set_i64(t, SU_AWAITING, (int64_t)d->awaiting);
-	ss_set_i64(t, SU_REQUESTED, (int64_t)d->requested);
-	ss_set_i64(t, SU_ROUNDING, (int64_t)d->allocated - (int64_t)d->requested);
-	ss_set_i64(t, SU_INACTIVE, (int64_t)d->inactive);
-	ss_set_i64(t, SU_LARGEST, (int64_t)d->largest_inactive);
-	ss_set_f64(t, SU_FRAG, snap_frag_frac(d));
-	ss_set_i64(t, SU_SEGMENT, (int64_t)d->largest_free_segment);
-	ss_set_i64(t, SU_CACHE, (int64_t)d->empty_cache);
-	ss_set_i64(t, SU_SEGMENTS, d->nsegments);
 	ss_set_i64(t, SU_BLOCKS, d->nblocks);
+	ss_snap_set_pytorch(t, a, SU_RESERVED, (double)d->reserved);
+	ss_snap_set_pytorch(t, a, SU_AWAITING, (double)d->awaiting);
+	ss_snap_set_pytorch(t, a, SU_REQUESTED, (double)d->requested);
+	ss_snap_set_pytorch(t, a, SU_ROUNDING, (double)d->allocated - (double)d->requested);
+	ss_snap_set_pytorch(t, a, SU_INACTIVE, (double)d->inactive);
+	ss_snap_set_pytorch(t, a, SU_LARGEST, (double)d->largest_inactive);
+	ss_snap_set_pytorch(t, a, SU_FRAG, snap_frag_frac(d));
+	ss_snap_set_pytorch(t, a, SU_SEGMENT, (double)d->largest_free_segment);
+	ss_snap_set_pytorch(t, a, SU_CACHE, (double)d->empty_cache);
+	ss_snap_set_pytorch(t, a, SU_SEGMENTS, d->nsegments);
 }
 
 static void set_events(struct ss_table *t, const struct ss_snap_answer *a, const struct ss_snap_device *d)
 {
 	const struct ss_snap_event *e = d->nevents ? &a->s->events.v[d->first_event] : NULL;
-	ss_set_i64(t, SU_START, (int64_t)d->start);
 	ss_set_i64(t, SU_PEAK, (int64_t)d->peak);
 	ss_set_f64(t, SU_PEAK_TIME, ss_snap_since_us(a, d->peak_event));
-	ss_set_i64(t, SU_PEAK_HISTORY, (int64_t)(d->peak - d->start));
 	ss_set_i64(t, SU_END, (int64_t)d->end);
 	ss_set_i64(t, SU_PEAK_BLOCKS, (int64_t)d->peak_blocks);
 	ss_set_i64(t, SU_END_BLOCKS, (int64_t)d->end_blocks);
-	ss_set_i64(t, SU_EVENTS, (int64_t)d->nevents);
-	ss_set_i64(t, SU_ALLOCATIONS, (int64_t)d->allocations);
-	ss_set_i64(t, SU_FREES, (int64_t)d->frees);
-	ss_set_i64(t, SU_SUM, (int64_t)d->allocated_sum);
-	ss_set_i64(t, SU_SEG_ALLOCS, (int64_t)d->segment_allocs);
-	ss_set_i64(t, SU_SEG_FREES, (int64_t)d->segment_frees);
-	ss_set_i64(t, SU_OOMS, (int64_t)d->ooms.n);
-	ss_set_f64(t, SU_SPAN, d->nevents ? (double)e[d->nevents - 1].time_us - (double)e[0].time_us : 0);
+	ss_snap_set_pytorch(t, a, SU_START, (double)d->start);
+	ss_snap_set_pytorch(t, a, SU_PEAK_HISTORY, (double)(d->peak - d->start));
+	ss_snap_set_pytorch(t, a, SU_EVENTS, (double)d->nevents);
+	ss_snap_set_pytorch(t, a, SU_ALLOCATIONS, (double)d->allocations);
+	ss_snap_set_pytorch(t, a, SU_FREES, (double)d->frees);
+	ss_snap_set_pytorch(t, a, SU_SUM, (double)d->allocated_sum);
+	ss_snap_set_pytorch(t, a, SU_SEG_ALLOCS, (double)d->segment_allocs);
+	ss_snap_set_pytorch(t, a, SU_SEG_FREES, (double)d->segment_frees);
+	ss_snap_set_pytorch(t, a, SU_OOMS, (double)d->ooms.n);
+	ss_snap_set_pytorch(t, a, SU_SPAN, d->nevents ? (double)e[d->nevents - 1].time_us - (double)e[0].time_us : 0);
 }
 
 void ss_snap_add_summary(struct ss_snap_answer *a)
@@ -121,7 +126,7 @@ void ss_snap_add_summary(struct ss_snap_answer *a)
 		ss_table_row(t);
 		ss_set_i64(t, SU_DEVICE, d->device);
 		ss_set_str(t, SU_NAME, d->device < a->s->devices.n ? a->s->devices.keys[d->device] : SS_STR(""));
-		set_held(t, d);
+		set_held(t, a, d);
 		set_events(t, a, d);
 	}
 }

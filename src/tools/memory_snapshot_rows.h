@@ -24,6 +24,9 @@ bool ss_snap_add_segments(struct ss_snap_answer *a);
 bool ss_snap_add_blocks(struct ss_snap_answer *a);
 void ss_snap_add_oom(struct ss_snap_answer *a);
 
+/* A cell that JAX's profile leaves empty: it tells what is in use at one moment, without an allocator or events. */
+void ss_snap_set_pytorch(struct ss_table *t, const struct ss_snap_answer *a, size_t col, double v);
+
 /* Microseconds since the first event; NAN for SS_NONE. */
 double ss_snap_since_us(const struct ss_snap_answer *a, uint32_t event);
 /*

@@ -26,11 +26,11 @@ enum {
 	NUM("peak_frac", "Share of the peak", FRAC, NULL),							\
 	INT("end_bytes", "At the end", BYTES, NULL),								\
 	INT("end_blocks", "Blocks at the end", COUNT, NULL),							\
-	INT("allocations", "Allocations", COUNT, "Among the events"),						\
-	INT("allocated_bytes", "Allocated in all", BYTES, "Bytes that these allocations " \
+	NUM("allocations", "Allocations", COUNT, "Among the events"),						\
+	NUM("allocated_bytes", "Allocated in all", BYTES, "Bytes that these allocations " \
 	    "requested"), \
-	INT("unfreed_bytes", "Not freed", BYTES, "Allocated among the events and in use at the end"),		\
-	INT("unfreed_blocks", "Blocks not freed", COUNT, NULL),							\
+	NUM("unfreed_bytes", "Not freed", BYTES, "Allocated among the events and in use at the end"),		\
+	NUM("unfreed_blocks", "Blocks not freed", COUNT, NULL),							\
 	NUM("oldest_age_us", "Age of the oldest", US, "Age of the oldest of these blocks at the last event")
 
 static const struct ss_col frame_cols[] = {
@@ -113,10 +113,10 @@ static void set_sum(struct ss_table *t, const struct ss_snap_answer *a, const st
 	ss_set_f64(t, W_PEAK_FRAC, d->peak ? (double)sum->peak_bytes / (double)d->peak : 0);
 	ss_set_i64(t, W_END, (int64_t)sum->end_bytes);
 	ss_set_i64(t, W_END_BLOCKS, (int64_t)sum->end_blocks);
-	ss_set_i64(t, W_ALLOCATIONS, (int64_t)sum->allocations);
-	ss_set_i64(t, W_SUM, (int64_t)sum->allocated_bytes);
-	ss_set_i64(t, W_UNFREED, (int64_t)sum->unfreed_bytes);
-	ss_set_i64(t, W_UNFREED_BLOCKS, (int64_t)sum->unfreed_blocks);
+	ss_snap_set_pytorch(t, a, W_ALLOCATIONS, (double)sum->allocations);
+	ss_snap_set_pytorch(t, a, W_SUM, (double)sum->allocated_bytes);
+	ss_snap_set_pytorch(t, a, W_UNFREED, (double)sum->unfreed_bytes);
+	ss_snap_set_pytorch(t, a, W_UNFREED_BLOCKS, (double)sum->unfreed_blocks);
 	ss_set_f64(t, W_AGE,
 		   sum->oldest ? ss_snap_since_us(a, (uint32_t)last) - ss_snap_since_us(a, sum->oldest - 1) : (double)NAN);
 }
