@@ -294,7 +294,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_distributed = {
 	.name = "distributed",
 	.title = "Distributed",
-	.summary = "PyTorch: computation, communication and waiting of the ranks of a job",
+	.summary = "Computation, communication and waiting of the ranks of a job",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS |
 		 SS_TOOL_OF_PARTS,

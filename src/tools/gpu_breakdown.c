@@ -140,7 +140,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_gpu_breakdown = {
 	.name = "gpu_breakdown",
 	.title = "GPU breakdown",
-	.summary = "PyTorch: compute, communication, memory and idle time of GPUs, occupancy, and why streams wait",
+	.summary = "Compute, communication, memory and idle time of GPUs, occupancy, and why streams wait",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,

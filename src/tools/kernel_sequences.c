@@ -178,7 +178,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_kernel_sequences = {
 	.name = "kernel_sequences",
 	.title = "Kernel sequences",
-	.summary = "PyTorch: sequences of kernels that operators launch repeatedly",
+	.summary = "Sequences of kernels that operators launch repeatedly",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,

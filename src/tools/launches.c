@@ -198,7 +198,7 @@ const struct ss_tool ss_tool_launches = {
 	.name = "launches",
 	.title = "Launches",
 	.summary =
-		"PyTorch: cost of launches, delays until the device begins, queues of streams",
+		"Cost of launches, delays until the device begins, queues of streams",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,

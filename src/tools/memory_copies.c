@@ -93,7 +93,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_memory_copies = {
 	.name = "memory_copies",
 	.title = "Memory copies",
-	.summary = "PyTorch: copies and fills by direction, with their bandwidth",
+	.summary = "Copies and fills by direction, with their bandwidth",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,

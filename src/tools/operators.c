@@ -329,7 +329,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_operators = {
 	.name = "operators",
 	.title = "Operators",
-	.summary = "PyTorch: operators by name, input shape, stack and module, with their time on "
+	.summary = "Operators by name, input shape, stack and module, with their time on "
 		   "host and device",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,

@@ -134,7 +134,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 const struct ss_tool ss_tool_step_breakdown = {
 	.name = "step_breakdown",
 	.title = "Step breakdown",
-	.summary = "PyTorch: steps divided into kernels, copies, calls, data loading and other kinds of time",
+	.summary = "Steps divided into kernels, copies, calls, data loading and other kinds of time",
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.params = params,

@@ -43,10 +43,15 @@ static bool fill(struct ss_result *out, const struct ss_torch *t)
 	return ok;
 }
 
+/*
+ * Of PyTorch's own profiler alone: its waits are calls with an id, which the walk follows to the
+ * device. Other profilers record none, and the path would stay on the host while 'categories' tells
+ * what the device did.
+ */
 bool ss_torch_add_critical_path(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	if (q->model->nhosts != 1 || ss_host_is_described(q->model->hosts[0]) || !ss_host_is_torch(q->model->hosts[0]))
 		return true;
 	const struct ss_torch *t = ss_host_torch(q->model->hosts[0], err);
-	return t && (fill(out, t) || ss_fail_mem(err));
+	return t && (!t->kineto || fill(out, t) || ss_fail_mem(err));
 }

@@ -6,7 +6,8 @@
 
 /*
  * Adds `by_step`: what each step waited for, by the walk of model/torch/critical_path.h. Adds
- * nothing where several hosts were asked for, or one that is no trace of PyTorch.
+ * nothing where several hosts were asked for, or one that PyTorch's own profiler did not
+ * record.
  */
 bool ss_torch_add_critical_path(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 
