@@ -120,7 +120,7 @@ const GROUPS: readonly { title: string; aim: string; metrics: readonly Metric[] 
 				id: "device_idle_time_percent",
 				from: "analysis",
 				title: "Device idle",
-				doc: "Share of the profiled time in which no operation ran on the device.",
+				doc: "Share of a device's own time, from its first event to its last, in which it ran no operation. An operation that waits counts as one. The timeline says its share of the time between the first operation and the last of all devices.",
 			},
 			{
 				id: "host_idle_time_percent",
