@@ -44,9 +44,8 @@ static bool fill(struct ss_result *out, const struct ss_torch *t)
 }
 
 /*
- * Of PyTorch's own profiler alone: its waits are calls with an id, which the walk follows to the
- * device. Other profilers record none, and the path would stay on the host while 'categories' tells
- * what the device did.
+ * Of PyTorch's own profiler alone. In traces of Nsight Systems this walk stays on the host, and
+ * says that steps compute nothing where 'categories' shows the work of the device.
  */
 bool ss_torch_add_critical_path(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
