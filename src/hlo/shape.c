@@ -1,6 +1,8 @@
 /* shape.c - reading and printing shapes. */
 #include "hlo/shape.h"
 
+#include "hlo/field.h"
+
 /* Protobuf itself refuses messages that nest deeper; what stands deeper here was written to hurt and is left out. */
 #define MAX_DEPTH 100
 
@@ -94,12 +96,7 @@ uint64_t ss_hlo_shape_elements(struct ss_str shape)
 /* Bits of an element whose layout packs several into a byte, as E(4) does; 0 if it has none. */
 static uint64_t packed_bits(struct ss_str layout)
 {
-	struct ss_pb c = ss_pb_of(layout);
-	struct ss_pb_field f;
-	uint64_t bits = 0;
-	while (ss_pb_next(&c, &f))
-		if (f.key == PB_VAR(LAYOUT_ELEMENT_BITS))
-			bits = f.u;
+	uint64_t bits = ss_hlo_field_u64(layout, LAYOUT_ELEMENT_BITS);
 	return bits > INT64_MAX ? 0 : bits;
 }
 
