@@ -85,6 +85,8 @@ static void find_step(struct ss_time_sums *s, const struct ss_windows *w, int64_
 
 bool ss_sums_add(struct ss_time_sums *s, struct ss_attr_build *b, const struct ss_time_piece *p)
 {
+	if (p->begin_ps >= s->step.begin_ps && p->end_ps <= s->step.end_ps)
+		return give(s, b, p);
 	struct ss_time_piece part = *p;
 	bool ok = true;
 	for (; ok && part.begin_ps < p->end_ps; part.begin_ps = part.end_ps) {

@@ -541,16 +541,27 @@ static void end_walk(struct walk *w)
 	ss_vec_free(&w->beyond);
 }
 
+/* To the next event to examine: other threads than the starter are not examined while all devices work. */
+static void skip_events(struct walk *w)
+{
+	const struct ss_xevents e = w->line->ev;
+	size_t at = w->event_at, next = w->next;
+	for (; next < w->order.n; next++) {
+		uint32_t i = event_at(&w->order, next);
+		if (e.dur_ps[i] && (w->starter || counts(w->b, &at, e.begin_ps[i], ss_xevents_end_ps(&e, i))))
+			break;
+		ss_forget_passed(&w->passed, w->line, i);
+	}
+	w->event_at = at;
+	w->next = next;
+}
+
 /* Until there are more claims than a batch, or to its end. */
 static bool walk_on(struct walk *w)
 {
-	const struct ss_xevents *e = &w->line->ev;
-	while (!w->failed && w->made.n <= BATCH && w->next < w->order.n) {
+	for (skip_events(w); !w->failed && w->made.n <= BATCH && w->next < w->order.n; skip_events(w)) {
 		uint32_t i = event_at(&w->order, w->next++);
-		/* Other threads are not examined while all devices work. */
-		if (e->dur_ps[i] &&
-		    (w->starter || counts(w->b, &w->event_at, e->begin_ps[i], ss_xevents_end_ps(e, i))))
-			begin_event(w, i);
+		begin_event(w, i);
 		ss_forget_passed(&w->passed, w->line, i);
 	}
 	if (w->next == w->order.n && !w->over && !w->failed) {

@@ -99,16 +99,17 @@ static bool read_marks(struct marks *best, const struct ss_host *h, const struct
 	struct ss_forget passed = { .h = h };
 	static const enum ss_stat stats[] = { SS_STAT_STEP_NUM };
 	struct ss_stat_filter f = ss_stat_filter_of(p->x, stats, SS_COUNT(stats));
+	bool named = has_named_marks(p);
 	uint64_t best_ps = 0;
-	if (f.none && !has_named_marks(p))
-		return true;
 	for (uint32_t k = 0; k < p->nlines; k++) {
 		const struct ss_line *l = &p->lines[k];
+		if (l->derived || (!named && !ss_stat_filter_in(&f, l)))
+			continue;
 		struct marks m = { .line = l, .name = SS_STR("") };
 		uint64_t sum_ps = 0, longest_ps = 0;
 		int64_t num;
 		bool ok = true;
-		for (uint32_t i = 0; ok && !l->derived && i < l->ev.n; i++) {
+		for (uint32_t i = 0; ok && i < l->ev.n; i++) {
 			ss_forget_passed(&passed, l, i);
 			if (!mark_of(p, l, i, &f, &num))
 				continue;

@@ -13,8 +13,11 @@ struct ss_stat_filter ss_stat_filter_of(const struct ss_xplane *x, const enum ss
 	for (uint32_t i = 0; !f.none && i < x->nstat_meta; i++) {
 		const struct ss_xstat_meta *m = &x->stat_meta[i];
 		for (size_t k = 0; k < n; k++)
-			if (m->stat == stats[k] && (uint64_t)m->id < 128)
-				f.ids[m->id / 64] |= (uint64_t)1 << (m->id % 64);
+			if (m->stat == stats[k]) {
+				f.line_ids |= ss_stat_id_bit((uint64_t)m->id);
+				if ((uint64_t)m->id < 128)
+					f.ids[m->id / 64] |= (uint64_t)1 << (m->id % 64);
+			}
 	}
 	return f;
 }

@@ -1,6 +1,6 @@
 /*
  * stat_filter.h - may an event carry one of some stats? The filter skips over the stats without
- * decoding them, at some 2 ns each.
+ * decoding them, at some 2 ns each, and over lines of which no event carries one.
  *
  * Most host events carry stats, and few of those matter to an analysis. It may say yes where the
  * answer is no, but never no where it is yes.
@@ -12,6 +12,7 @@
 
 struct ss_stat_filter {
 	uint64_t ids[2]; /* bit per metadata id below 128 */
+	uint64_t line_ids; /* of them, as in ss_xevents.stat_ids */
 	bool none;	 /* the plane names none of the stats: no event can have one */
 };
 
@@ -21,10 +22,16 @@ struct ss_stat_filter ss_stat_filter_of(const struct ss_xplane *x, const enum ss
 /* For events that pass: walk their stats. `event` is the body of an XEvent. */
 bool ss_stat_filter_event(const struct ss_stat_filter *f, struct ss_str event);
 
+/* May any event of the line carry one? */
+static inline bool ss_stat_filter_in(const struct ss_stat_filter *f, const struct ss_line *l)
+{
+	return (f->line_ids & l->ev.stat_ids) != 0;
+}
+
 static inline bool ss_stat_filter_line(const struct ss_stat_filter *f, const struct ss_line *l,
 				       uint32_t i)
 {
-	return !f->none && l->ev.off && ss_stat_filter_event(f, ss_xevents_body(&l->ev, l->src, i));
+	return ss_stat_filter_in(f, l) && l->ev.off && ss_stat_filter_event(f, ss_xevents_body(&l->ev, l->src, i));
 }
 
 #endif

@@ -420,8 +420,10 @@ static bool any_user_root(const struct ss_host *h, const struct ss_plane *cpu)
 	struct ss_stat_filter filter = ss_stat_filter_of(cpu->x, &level, 1);
 	struct ss_forget f = { .h = h };
 	bool found = false;
-	for (uint32_t i = 0; i < cpu->nlines && !found && !filter.none; i++) {
+	for (uint32_t i = 0; i < cpu->nlines && !found; i++) {
 		const struct ss_line *l = &cpu->lines[i];
+		if (!ss_stat_filter_in(&filter, l))
+			continue;
 		for (uint32_t k = 0; k < l->ev.n && !found; k++) {
 			ss_forget_passed(&f, l, k);
 			if (!ss_stat_filter_line(&filter, l, k))
