@@ -48,12 +48,6 @@ static void print_value(char out[32], const struct cli_dashboard_host *h, const 
 		snprintf(out, 32, "%.4g%s", v, c->unit);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* The middle of those that are numbers; at least `least` of them, else NAN. */
 static double median(const double *v, size_t n, size_t min)
 {
@@ -64,7 +58,7 @@ static double median(const double *v, size_t n, size_t min)
 			sorted[k++] = v[i];
 	if (k < min || !k)
 		return NAN;
-	qsort(sorted, k, sizeof(*sorted), by_value);
+	qsort(sorted, k, sizeof(*sorted), ss_cmp_double);
 	return sorted[(k - 1) / 2];
 }
 

@@ -42,11 +42,6 @@ bool cli_parts_is(const char *path)
 
 /* ---- reading ---- */
 
-static int by_text(const void *a, const void *b)
-{
-	return ss_str_cmp(*(const struct ss_str *)a, *(const struct ss_str *)b);
-}
-
 /* Paths of what is to be read, in byte order. */
 static bool list(struct cli_parts *p, const char *path, bool merged, struct ss_err *err)
 {
@@ -70,7 +65,7 @@ static bool list(struct cli_parts *p, const char *path, bool merged, struct ss_e
 	if (d)
 		closedir(d);
 	if (ok && p->paths.n)
-		qsort(p->paths.v, p->paths.n, sizeof(*p->paths.v), by_text);
+		qsort(p->paths.v, p->paths.n, sizeof(*p->paths.v), ss_cmp_str);
 	return ok;
 }
 

@@ -103,8 +103,7 @@ static int find_shard(const char *option, struct shard_number *s)
 static int by_host_name(const void *a, const void *b)
 {
 	const struct ss_host_file *const *x = a, *const *y = b;
-	int order = ss_natural_cmp((*x)->name, (*y)->name);
-	return order ? order : ss_str_cmp((*x)->path, (*y)->path);
+	return ss_natural_cmp((*x)->name, (*y)->name) ?: ss_str_cmp((*x)->path, (*y)->path);
 }
 
 static bool keep_notes(struct ss_shard *s, struct ss_part_host *to, const struct ss_host *h)

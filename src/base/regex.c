@@ -162,7 +162,7 @@ static bool add_class(struct set *s, char c)
 static int by_first(const void *a, const void *b)
 {
 	uint32_t x = ((const struct range *)a)->from, y = ((const struct range *)b)->from;
-	return x < y ? -1 : x > y;
+	return SS_CMP(x, y);
 }
 
 /* In order, those that overlap as one: a letter is then looked up in few steps. */

@@ -58,7 +58,7 @@ int ss_str_cmp(struct ss_str a, struct ss_str b)
 	int order = n ? memcmp(a.p, b.p, n) : 0;
 	if (order)
 		return order;
-	return a.n < b.n ? -1 : a.n > b.n;
+	return SS_CMP(a.n, b.n);
 }
 
 size_t ss_str_find_in_order(const struct ss_str *list, size_t n, struct ss_str s)

@@ -5,6 +5,8 @@
 #ifndef SS_BASE_STR_H
 #define SS_BASE_STR_H
 
+#include "base/order.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -106,7 +106,7 @@ struct parameter {
 static int by_number(const void *a, const void *b)
 {
 	const struct parameter *x = a, *y = b;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return SS_CMP(x->number, y->number);
 }
 
 static bool add_parameters(struct ss_diff_reader *r, const struct ss_hlo_module *m)

@@ -167,9 +167,7 @@ struct candidate {
 static int by_key(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return SS_CMP(x->key, y->key) ?: SS_CMP(x->at, y->at);
 }
 
 struct match {

@@ -7,9 +7,7 @@
 static int by_size(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
-	if (x[0] != y[0])
-		return x[0] > y[0] ? -1 : 1;
-	return x[1] < y[1] ? -1 : x[1] > y[1];
+	return SS_CMP(y[0], x[0]) ?: SS_CMP(x[1], y[1]);
 }
 
 uint32_t *ss_diff_ops_in_order(const struct ss_diff *d)

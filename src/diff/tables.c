@@ -317,11 +317,7 @@ static int by_delta(const void *a, const void *b)
 {
 	const struct ss_diff_function_row *x = a, *y = b;
 	double dx = fabs(x->r.c.delta), dy = fabs(y->r.c.delta);
-	if (dx != dy)
-		return dx > dy ? -1 : 1;
-	if (x->base != y->base)
-		return x->base < y->base ? -1 : 1;
-	return x->new < y->new ? -1 : x->new > y->new;
+	return SS_CMP(dy, dx) ?: SS_CMP(x->base, y->base) ?: SS_CMP(x->new, y->new);
 }
 
 static bool add_functions(struct ss_diff *d, struct ss_result *out)

@@ -568,9 +568,7 @@ struct placed {
 static int by_size(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
-	if (x->size != y->size)
-		return x->size > y->size ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return SS_CMP(y->size, x->size) ?: SS_CMP(x->at, y->at);
 }
 
 /* The largest |delta| first; a tree as it stands. */

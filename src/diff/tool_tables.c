@@ -112,9 +112,7 @@ struct by_group {
 static int compare_by_group(const void *a, const void *b)
 {
 	const struct by_group *x = a, *y = b;
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->step < y->step ? -1 : x->step > y->step;
+	return SS_CMP(x->group, y->group) ?: SS_CMP(x->step, y->step);
 }
 
 /* Steps that do not list the group are zeros in its sample. */

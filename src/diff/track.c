@@ -157,9 +157,7 @@ static bool add_figures(struct ss_track *t, const struct ss_diff_run *r, int64_t
 static int by_time(const void *a, const void *b)
 {
 	const struct ss_diff_op *const *x = a, *const *y = b;
-	if ((*x)->us.mean != (*y)->us.mean)
-		return (*x)->us.mean > (*y)->us.mean ? -1 : 1;
-	return ss_str_cmp((*x)->name, (*y)->name);
+	return SS_CMP((*y)->us.mean, (*x)->us.mean) ?: ss_str_cmp((*x)->name, (*y)->name);
 }
 
 static bool add_ops(struct ss_track *t, const struct ss_diff_run *r, int64_t id, struct ss_err *err)
@@ -231,10 +229,7 @@ struct reading {
 
 static int compare_series(const struct run_row *x, const struct run_row *y)
 {
-	int order = ss_str_cmp(x->device, y->device);
-	if (!order)
-		order = ss_str_cmp(x->count, y->count);
-	return order ? order : ss_str_cmp(x->program, y->program);
+	return ss_str_cmp(x->device, y->device) ?: ss_str_cmp(x->count, y->count) ?: ss_str_cmp(x->program, y->program);
 }
 
 static bool read_labels(struct reading *r, struct ss_err *err)
@@ -420,10 +415,7 @@ static struct ss_str about_series(struct ss_arena *a, const struct run_row *v)
 static int by_series(const void *a, const void *b)
 {
 	const struct run_row *x = a, *y = b;
-	int order = compare_series(x, y);
-	if (!order)
-		order = (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
-	return order ? order : (x->id > y->id) - (x->id < y->id);
+	return compare_series(x, y) ?: SS_CMP(x->time_ns, y->time_ns) ?: SS_CMP(x->id, y->id);
 }
 
 /* The runs that are asked about, each held once, whatever the number of metrics. */

@@ -57,9 +57,7 @@ struct view {
 static int by_size(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
-	if (x->size != y->size)
-		return x->size > y->size ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return SS_CMP(y->size, x->size) ?: SS_CMP(x->at, y->at);
 }
 
 static bool group_ops(struct ss_diff *d, enum ss_diff_by by, struct view *v)

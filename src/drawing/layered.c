@@ -238,11 +238,7 @@ struct end {
 static int by_node_then_toward(const void *a, const void *b)
 {
 	const struct end *x = a, *y = b;
-	if (x->node != y->node)
-		return x->node < y->node ? -1 : 1;
-	if (x->toward < y->toward || x->toward > y->toward)
-		return x->toward < y->toward ? -1 : 1;
-	return x->edge < y->edge ? -1 : x->edge > y->edge;
+	return SS_CMP(x->node, y->node) ?: SS_CMP(x->toward, y->toward) ?: SS_CMP(x->edge, y->edge);
 }
 
 /* Edges that begin (or end) at one node share its side, in the order of where they go to (or come from). */

@@ -206,9 +206,7 @@ struct key {
 static int by_mean(const void *a, const void *b)
 {
 	const struct key *x = a, *y = b;
-	if (x->mean < y->mean || x->mean > y->mean)
-		return x->mean < y->mean ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return SS_CMP(x->mean, y->mean) ?: SS_CMP(x->rank, y->rank);
 }
 
 static void sort_layer(struct ss_level *l, uint32_t layer, const uint32_t *first, const uint32_t *list, struct key *keys)

@@ -82,9 +82,7 @@ static void add_by_calls(struct members *m)
 static int by_pipeline_then_stage(const void *a, const void *b)
 {
 	const struct member *x = a, *y = b;
-	if (x->pipeline != y->pipeline)
-		return x->pipeline < y->pipeline ? -1 : 1;
-	return x->stage < y->stage ? -1 : x->stage > y->stage;
+	return SS_CMP(x->pipeline, y->pipeline) ?: SS_CMP(x->stage, y->stage);
 }
 
 static void find_members(struct members *m)

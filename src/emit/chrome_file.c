@@ -88,11 +88,8 @@ static void write_section(struct ss_out *o, const struct ss_timeline *tl, const 
 static int by_name(const void *a, const void *b)
 {
 	const struct placed *pa = a, *pb = b;
-	int order = ss_str_cmp(pa->arg->name, pb->arg->name);
 	/* Equal ones as they came: those of the kind, then the event's own, each in the order of memory. */
-	if (order || pa->own != pb->own)
-		return order ? order : pa->own + 1 < pb->own + 1 ? -1 : 1;
-	return pa->arg < pb->arg ? -1 : pa->arg > pb->arg;
+	return ss_str_cmp(pa->arg->name, pb->arg->name) ?: SS_CMP(pa->own + 1, pb->own + 1) ?: SS_CMP(pa->arg, pb->arg);
 }
 
 static void sort_few(struct placed *v, size_t n)

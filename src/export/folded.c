@@ -29,12 +29,6 @@ static void put_stack(struct ss_out *o, const struct ss_stack_tree *s, uint32_t 
 	ss_out_char(o, '\n');
 }
 
-/* Lines stand in the order of their text. */
-static int by_line(const void *a, const void *b)
-{
-	return ss_str_cmp(*(const struct ss_str *)a, *(const struct ss_str *)b);
-}
-
 static bool sort_lines(struct ss_out *text, struct ss_out *o)
 {
 	struct ss_str rest = { text->buf, text->n }, *lines;
@@ -48,7 +42,7 @@ static bool sort_lines(struct ss_out *text, struct ss_out *o)
 		rest = ss_str_sub(rest, end + 1, rest.n);
 	}
 	if (lines && k)
-		qsort(lines, k, sizeof(*lines), by_line);
+		qsort(lines, k, sizeof(*lines), ss_cmp_str);
 	for (size_t i = 0; lines && i < k; i++)
 		ss_out_str(o, lines[i]);
 	free(lines);

@@ -247,8 +247,8 @@ static uint64_t offset(const struct ss_parquet *p)
 static int64_t compare(enum ss_column_kind kind, uint64_t a, uint64_t b)
 {
 	if (kind == SS_COLUMN_I64)
-		return (int64_t)a < (int64_t)b ? -1 : (int64_t)a > (int64_t)b;
-	return a < b ? -1 : a > b;
+		return SS_CMP((int64_t)a, (int64_t)b);
+	return SS_CMP(a, b);
 }
 
 /* Least and greatest of whole numbers; of others only how many are empty. */

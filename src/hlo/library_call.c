@@ -254,7 +254,7 @@ static void print_gemm(struct ss_buf *b, const struct settings *s, bool is_compl
 static int by_id(const void *a, const void *b)
 {
 	int64_t ka = ((const struct knob *)a)->id, kb = ((const struct knob *)b)->id;
-	return ka < kb ? -1 : ka > kb;
+	return SS_CMP(ka, kb);
 }
 
 static const char *const activations[] = { "kNone", "kSigmoid", "kRelu", "kRelu6", "kReluX",

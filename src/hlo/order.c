@@ -27,9 +27,7 @@ static int by_key(const void *a, const void *b)
 	const struct by_key *ka = a, *kb = b;
 	if (ka->last != kb->last)
 		return ka->last ? 1 : -1;
-	if (ka->key != kb->key)
-		return ka->key < kb->key ? -1 : 1;
-	return ka->index < kb->index ? -1 : ka->index > kb->index;
+	return SS_CMP(ka->key, kb->key) ?: SS_CMP(ka->index, kb->index);
 }
 
 static bool in_computation(const struct ss_hlo_computation *c, uint32_t instr)

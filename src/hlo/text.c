@@ -279,7 +279,7 @@ struct param {
 static int by_number(const void *a, const void *b)
 {
 	int64_t na = ((const struct param *)a)->number, nb = ((const struct param *)b)->number;
-	return na < nb ? -1 : na > nb;
+	return SS_CMP(na, nb);
 }
 
 /* "(a: f32[2], b: s32[]) -> f32[2]" */

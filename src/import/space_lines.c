@@ -60,9 +60,7 @@ static bool sort_line(struct ss_so_line *l)
 static int by_end(const void *a, const void *b)
 {
 	const struct ss_so_time *x = a, *y = b;
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? -1 : 1;
-	return x->ps < y->ps ? -1 : x->ps > y->ps;
+	return SS_CMP(x->ns, y->ns) ?: SS_CMP(x->ps, y->ps);
 }
 
 struct begun {
@@ -74,11 +72,8 @@ struct begun {
 static int by_begin(const void *a, const void *b)
 {
 	const struct begun *x = a, *y = b;
-	if (x->r->begin_ns != y->r->begin_ns)
-		return x->r->begin_ns < y->r->begin_ns ? -1 : 1;
-	if (x->r->begin_sub_ps != y->r->begin_sub_ps)
-		return x->r->begin_sub_ps < y->r->begin_sub_ps ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return SS_CMP(x->r->begin_ns, y->r->begin_ns) ?: SS_CMP(x->r->begin_sub_ps, y->r->begin_sub_ps) ?:
+	       SS_CMP(x->number, y->number);
 }
 
 /*

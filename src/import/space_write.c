@@ -64,11 +64,7 @@ static int64_t find_origin(const struct ss_space_out *o, int64_t *from_ns)
 static int by_time(const void *a, const void *b)
 {
 	const struct ss_so_flow *fa = a, *fb = b;
-	if (fa->at.ns != fb->at.ns)
-		return fa->at.ns < fb->at.ns ? -1 : 1;
-	if (fa->at.ps != fb->at.ps)
-		return fa->at.ps < fb->at.ps ? -1 : 1;
-	return fa->id < fb->id ? -1 : fa->id > fb->id;
+	return SS_CMP(fa->at.ns, fb->at.ns) ?: SS_CMP(fa->at.ps, fb->at.ps) ?: SS_CMP(fa->id, fb->id);
 }
 
 /*

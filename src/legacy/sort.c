@@ -20,9 +20,9 @@ static int cmp_cell(const struct ss_table *t, size_t col, uint32_t a, uint32_t b
 	case SS_TYPE_STR:
 		return ss_str_cmp(t->data[col].str[a], t->data[col].str[b]);
 	case SS_TYPE_F64:
-		return (t->data[col].f64[a] > t->data[col].f64[b]) - (t->data[col].f64[a] < t->data[col].f64[b]);
+		return SS_CMP(t->data[col].f64[a], t->data[col].f64[b]);
 	case SS_TYPE_I64:
-		return (t->data[col].i64[a] > t->data[col].i64[b]) - (t->data[col].i64[a] < t->data[col].i64[b]);
+		return SS_CMP(t->data[col].i64[a], t->data[col].i64[b]);
 	case SS_TYPE_BOOL:
 		return t->data[col].b[a] - t->data[col].b[b];
 	}

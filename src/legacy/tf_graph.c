@@ -197,11 +197,8 @@ struct op_type {
 static int by_weight(const void *a, const void *b)
 {
 	const struct op_type *x = a, *y = b;
-	if (x->n[SS_TF_INCOMPATIBLE] != y->n[SS_TF_INCOMPATIBLE])
-		return x->n[SS_TF_INCOMPATIBLE] > y->n[SS_TF_INCOMPATIBLE] ? -1 : 1;
-	if (x->all != y->all)
-		return x->all > y->all ? -1 : 1;
-	return ss_str_cmp(x->name, y->name);
+	return SS_CMP(y->n[SS_TF_INCOMPATIBLE], x->n[SS_TF_INCOMPATIBLE]) ?: SS_CMP(y->all, x->all) ?:
+	       ss_str_cmp(x->name, y->name);
 }
 
 static bool fill_op_types(struct graph_answer *j, struct ss_table *t, struct ss_strmap *map, struct op_type *v)

@@ -146,7 +146,7 @@ struct kept {
 static int by_use(const void *a, const void *b)
 {
 	int64_t x = ((const struct kept *)a)->used_ns, y = ((const struct kept *)b)->used_ns;
-	return x < y ? -1 : x > y;
+	return SS_CMP(x, y);
 }
 
 /* The bytes of an entry, and when it was last used: that is the time of its lock. */

@@ -121,9 +121,7 @@ struct told {
 static int by_begin(const void *a, const void *b)
 {
 	const struct told *x = a, *y = b;
-	if (x->when.begin_ns != y->when.begin_ns)
-		return x->when.begin_ns < y->when.begin_ns ? -1 : 1;
-	return ss_str_cmp(x->file->name, y->file->name);
+	return SS_CMP(x->when.begin_ns, y->when.begin_ns) ?: ss_str_cmp(x->file->name, y->file->name);
 }
 
 static int by_name(const void *a, const void *b)

@@ -380,12 +380,6 @@ static bool nest_line(struct ss_sql_line *line)
 	return ok;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* Few events of many names. */
 static bool sort_by_name(const struct ss_xevents *ev, uint32_t *posts)
 {
@@ -393,7 +387,7 @@ static bool sort_by_name(const struct ss_xevents *ev, uint32_t *posts)
 	for (uint32_t i = 0; v && i < ev->n; i++)
 		v[i] = (uint64_t)ev->meta[i] << 32 | i;
 	if (v && ev->n)
-		qsort(v, ev->n, sizeof(*v), by_number);
+		qsort(v, ev->n, sizeof(*v), ss_cmp_u64);
 	for (uint32_t i = 0; v && i < ev->n; i++)
 		posts[i] = (uint32_t)v[i];
 	free(v);
@@ -485,10 +479,7 @@ const struct ss_sql_pair *ss_sql_pair_of(const struct ss_sql_line *line, uint32_
 static int by_text(const void *a, const void *b)
 {
 	const struct ss_sql_name *x = a, *y = b;
-	int c = ss_str_cmp(x->text, y->text);
-	if (c || x->plane_at != y->plane_at)
-		return c ? c : x->plane_at < y->plane_at ? -1 : 1;
-	return x->meta < y->meta ? -1 : x->meta > y->meta;
+	return ss_str_cmp(x->text, y->text) ?: SS_CMP(x->plane_at, y->plane_at) ?: SS_CMP(x->meta, y->meta);
 }
 
 static bool list_names(struct ss_sql_directory *d)

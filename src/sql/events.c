@@ -125,9 +125,7 @@ static struct ss_str plain_prefix(char op, struct ss_str pattern)
 static int by_plane(const void *a, const void *b)
 {
 	const struct ss_sql_name *x = a, *y = b;
-	if (x->plane_at != y->plane_at)
-		return x->plane_at < y->plane_at ? -1 : 1;
-	return x->meta < y->meta ? -1 : x->meta > y->meta;
+	return SS_CMP(x->plane_at, y->plane_at) ?: SS_CMP(x->meta, y->meta);
 }
 
 /* The names that are `text`, or begin with it: into c->names, by plane. */
@@ -297,7 +295,7 @@ static bool stands_before(const struct ordering *o, const struct piece *x, const
 	for (const char *p = o->cols; *p; p += 2) {
 		int col = *p - 'A', c;
 		if (col == C_LINE_ID)
-			c = lx->l.id < ly->l.id ? -1 : lx->l.id > ly->l.id;
+			c = SS_CMP(lx->l.id, ly->l.id);
 		else if (col == C_NAME)
 			c = ss_str_cmp(ss_event_name_in_file(lx->plane, x->meta),
 				       ss_event_name_in_file(ly->plane, y->meta));
@@ -351,9 +349,7 @@ static bool cut_pieces(struct cursor *c, struct ss_sql_directory *d, const struc
 static int by_id(const void *a, const void *b)
 {
 	const struct ss_sql_correlated *x = a, *y = b;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->event_id < y->event_id ? -1 : x->event_id > y->event_id;
+	return SS_CMP(x->id, y->id) ?: SS_CMP(x->event_id, y->event_id);
 }
 
 static bool correlate(struct ss_sql_events_table *t)

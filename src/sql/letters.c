@@ -41,7 +41,7 @@ static struct ss_str last_letter(struct ss_str text)
 static int by_number(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return x < y ? -1 : x > y;
+	return SS_CMP(x, y);
 }
 
 /* False: memory is out. */

@@ -69,12 +69,6 @@ static void quantile_step(sqlite3_context *c, int n, sqlite3_value **v)
 		gather(c, v[0], share);
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* In the order of the numbers, as long as none is NaN: SQLite has no such value. */
 static uint64_t key_of(double x)
 {
@@ -117,7 +111,7 @@ static uint64_t kth_key(const double *v, size_t n, size_t k)
 static void neighbours(double *v, size_t n, size_t i, double *here, double *next)
 {
 	if (n <= FEW) {
-		qsort(v, n, sizeof(*v), by_size);
+		qsort(v, n, sizeof(*v), ss_cmp_double);
 		*here = v[i];
 		*next = v[i + 1 < n ? i + 1 : i];
 		return;

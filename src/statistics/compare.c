@@ -2,6 +2,8 @@
 #include "statistics/compare.h"
 #include "statistics/distribution.h"
 
+#include "base/order.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -354,7 +356,7 @@ bool ss_log_row_of(const double *base, size_t nbase, const double *new, size_t n
 static int by_variance(const void *a, const void *b)
 {
 	const struct ss_log_row *ra = a, *rb = b;
-	return (ra->variance > rb->variance) - (ra->variance < rb->variance);
+	return SS_CMP(ra->variance, rb->variance);
 }
 
 struct ss_moderation ss_moderation_of(struct ss_log_row *rows, size_t n)

@@ -1,6 +1,8 @@
 /* sample.c */
 #include "statistics/sample.h"
 
+#include "base/order.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -19,12 +21,6 @@
  * fewer than 2 of them the interval holds no more often what it should, and is wider without bounds.
  */
 #define LEAST_DF 2
-
-static int by_value(const void *a, const void *b)
-{
-	double da = *(const double *)a, db = *(const double *)b;
-	return (da > db) - (da < db);
-}
 
 static double middle_of_three(double a, double b, double c)
 {
@@ -57,7 +53,7 @@ static void select_at(double *v, size_t n, size_t k)
 		from = k < less ? from : more;
 		to = k < less ? less : to;
 	}
-	qsort(v + from, to - from, sizeof(*v), by_value);
+	qsort(v + from, to - from, sizeof(*v), ss_cmp_double);
 }
 
 double ss_median(double *v, size_t n)

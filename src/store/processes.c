@@ -38,7 +38,7 @@ static int by_machine_latest_first(const void *a, const void *b)
 	int order = ss_str_cmp(x->machine, y->machine);
 	if (order || x->last_s == y->last_s)
 		return order;
-	return x->last_s > y->last_s ? -1 : 1;
+	return SS_CMP(y->last_s, x->last_s);
 }
 
 static int by_machine_first_desc(const void *a, const void *b)
@@ -47,7 +47,7 @@ static int by_machine_first_desc(const void *a, const void *b)
 	int order = ss_str_cmp(x->machine, y->machine);
 	if (order || x->first_s == y->first_s)
 		return order;
-	return x->first_s > y->first_s ? -1 : 1;
+	return SS_CMP(y->first_s, x->first_s);
 }
 
 /* How many there are, whose names tell their time. */

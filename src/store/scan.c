@@ -50,11 +50,6 @@ static bool is_host_file(const struct ss_walk_dir *d, struct ss_str name)
 	return (d->is_run ? ss_profile_rank_in_run(name) : ss_profile_rank(name)) != SS_NO_PROFILE;
 }
 
-static int by_str(const void *a, const void *b)
-{
-	return ss_str_cmp(*(const struct ss_str *)a, *(const struct ss_str *)b);
-}
-
 static int by_file(const void *a, const void *b)
 {
 	return ss_str_cmp(((const struct ss_walk_file *)a)->name, ((const struct ss_walk_file *)b)->name);
@@ -253,9 +248,9 @@ static bool read_dir(struct ss_walk *w, const struct ss_walk_dir *d, int fd)
 	if (w->others.n)
 		qsort(w->others.v, w->others.n, sizeof(*w->others.v), by_file);
 	if (w->subdirs.n)
-		qsort(w->subdirs.v, w->subdirs.n, sizeof(*w->subdirs.v), by_str);
+		qsort(w->subdirs.v, w->subdirs.n, sizeof(*w->subdirs.v), ss_cmp_str);
 	if (w->linked.n)
-		qsort(w->linked.v, w->linked.n, sizeof(*w->linked.v), by_str);
+		qsort(w->linked.v, w->linked.n, sizeof(*w->linked.v), ss_cmp_str);
 	return true;
 }
 

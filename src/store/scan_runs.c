@@ -33,9 +33,7 @@ struct ss_str ss_walk_last_part(struct ss_str path)
 /* Numbers as digits, the greatest first. */
 int ss_walk_by_span_desc(struct ss_str a, struct ss_str b)
 {
-	if (a.n != b.n)
-		return a.n > b.n ? -1 : 1;
-	return ss_str_cmp(b, a);
+	return SS_CMP(b.n, a.n) ?: ss_str_cmp(b, a);
 }
 
 /*

@@ -32,16 +32,13 @@ struct near {
 static int nearest_first(const void *a, const void *b)
 {
 	const struct near *x = a, *y = b;
-	if (x->away != y->away)
-		return x->away < y->away ? -1 : 1;
-	return ss_str_cmp(x->run->name, y->run->name);
+	return SS_CMP(x->away, y->away) ?: ss_str_cmp(x->run->name, y->run->name);
 }
 
 static int by_name(const void *a, const void *b)
 {
 	const struct ss_host_file *x = a, *y = b;
-	int order = ss_str_cmp(x->name, y->name);
-	return order ? order : ss_str_cmp(x->path, y->path);
+	return ss_str_cmp(x->name, y->name) ?: ss_str_cmp(x->path, y->path);
 }
 
 struct session {

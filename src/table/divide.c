@@ -30,9 +30,7 @@ static struct ss_str cell_text(const struct ss_table *t, size_t row, size_t col,
 static int by_sum(const void *a, const void *b)
 {
 	const struct ss_share *x = a, *y = b;
-	if (x->sum != y->sum)
-		return x->sum > y->sum ? -1 : 1;
-	return ss_str_cmp(x->name, y->name);
+	return SS_CMP(y->sum, x->sum) ?: ss_str_cmp(x->name, y->name);
 }
 
 static bool sum_up(const struct ss_table *t, const struct ss_divide *how, struct ss_arena *arena, struct ss_strmap *names,

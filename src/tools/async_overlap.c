@@ -95,9 +95,7 @@ struct kind {
 static int by_exposed(const void *p, const void *q)
 {
 	const struct kind *a = p, *b = q;
-	if (a->sum.exposed_ps != b->sum.exposed_ps)
-		return a->sum.exposed_ps > b->sum.exposed_ps ? -1 : 1;
-	return ss_str_cmp(a->name, b->name);
+	return SS_CMP(b->sum.exposed_ps, a->sum.exposed_ps) ?: ss_str_cmp(a->name, b->name);
 }
 
 static bool fill_kinds(struct ss_table *t, const struct ss_async_overlap *o, struct ss_arena *arena)
@@ -159,9 +157,7 @@ static int by_rank(const void *p, const void *q)
 {
 	const struct ss_async_op *a = *(const struct ss_async_op *const *)p;
 	const struct ss_async_op *b = *(const struct ss_async_op *const *)q;
-	if (a->exposed_ps != b->exposed_ps)
-		return a->exposed_ps > b->exposed_ps ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return SS_CMP(b->exposed_ps, a->exposed_ps) ?: SS_CMP(a, b);
 }
 
 static bool fill_ops(struct ss_table *t, const struct ss_async_overlap *o, struct ss_arena *arena)

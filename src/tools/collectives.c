@@ -213,14 +213,8 @@ struct entry {
 static int by_op(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
-	int order = ss_str_cmp(x->op, y->op);
-	if (order)
-		return order;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? -1 : 1;
-	return x->collective < y->collective ? -1 : x->collective > y->collective;
+	return ss_str_cmp(x->op, y->op) ?: SS_CMP(x->kind, y->kind) ?: SS_CMP(x->bytes, y->bytes) ?:
+	       SS_CMP(x->collective, y->collective);
 }
 
 struct summing {

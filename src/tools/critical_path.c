@@ -93,9 +93,7 @@ struct share {
 static int by_share(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
-	if (x->ps != y->ps)
-		return x->ps > y->ps ? -1 : 1;
-	return ss_str_cmp(x->key, y->key);
+	return SS_CMP(y->ps, x->ps) ?: ss_str_cmp(x->key, y->key);
 }
 
 static int by_key(const void *a, const void *b)

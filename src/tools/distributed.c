@@ -122,11 +122,7 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 static int by_operation(const void *a, const void *b)
 {
 	const struct call *x = a, *y = b;
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	if (x->nth != y->nth)
-		return x->nth < y->nth ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return SS_CMP(x->key, y->key) ?: SS_CMP(x->nth, y->nth) ?: SS_CMP(x->rank, y->rank);
 }
 
 /* How many ranks have calls among these; `seen`: by rank, the last `mark` that found it. */
@@ -181,9 +177,7 @@ static bool join_all(struct job *j)
 static int by_number(const void *a, const void *b)
 {
 	const struct rank *x = a, *y = b;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return ss_str_cmp(x->host, y->host);
+	return SS_CMP(x->number, y->number) ?: ss_str_cmp(x->host, y->host);
 }
 
 static void put_ranks(struct ss_result *out, const struct job *j)

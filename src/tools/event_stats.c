@@ -95,9 +95,7 @@ static bool keep(struct stats *s, struct ss_str *text)
 static int by_duration(const void *a, const void *b)
 {
 	const struct listed *x = a, *y = b;
-	if (x->dur_ps != y->dur_ps)
-		return x->dur_ps > y->dur_ps ? -1 : 1;
-	return x->nth < y->nth ? -1 : x->nth > y->nth;
+	return SS_CMP(y->dur_ps, x->dur_ps) ?: SS_CMP(x->nth, y->nth);
 }
 
 static bool list_event(struct stats *s, const struct ss_event_record *e)
@@ -154,12 +152,6 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 
 /* ---- rows ---- */
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
 static double percentile(const struct group *g, double q)
 {
 	double at = q * (double)(g->dur_ps.n - 1);
@@ -177,7 +169,7 @@ static double deviation(const struct group *g)
 
 static void put_group(struct ss_table *t, struct group *g)
 {
-	qsort(g->dur_ps.v, g->dur_ps.n, sizeof(*g->dur_ps.v), by_size);
+	qsort(g->dur_ps.v, g->dur_ps.n, sizeof(*g->dur_ps.v), ss_cmp_double);
 	ss_table_row(t);
 	ss_set_str(t, G_NAME, g->name);
 	ss_set_str(t, G_PLANE, g->plane);
@@ -195,10 +187,7 @@ static void put_group(struct ss_table *t, struct group *g)
 static int by_total(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
-	if (x->total_ps != y->total_ps)
-		return x->total_ps > y->total_ps ? -1 : 1;
-	int c = ss_str_cmp(x->name, y->name);
-	return c ? c : ss_str_cmp(x->plane, y->plane);
+	return SS_CMP(y->total_ps, x->total_ps) ?: ss_str_cmp(x->name, y->name) ?: ss_str_cmp(x->plane, y->plane);
 }
 
 static bool put_rows(struct stats *s)

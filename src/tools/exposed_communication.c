@@ -92,9 +92,7 @@ struct placed {
 static int by_step(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
-	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return SS_CMP(x->step, y->step) ?: SS_CMP(x->row, y->row);
 }
 
 static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)

@@ -351,10 +351,10 @@ static int by_parent(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
+		return SS_CMP(x->parent, y->parent);
 	if (x->time_ps != y->time_ps && x->parent != SS_NONE)
-		return x->time_ps > y->time_ps ? -1 : 1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
+		return SS_CMP(y->time_ps, x->time_ps);
+	return SS_CMP(x->stack, y->stack);
 }
 
 /* While rows are put: by stack, its time with all inside of it, and its row. */

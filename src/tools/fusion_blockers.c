@@ -166,10 +166,7 @@ static enum reason reason_of(enum kind a, enum kind b, uint32_t users)
 static int by_order(const void *p, const void *q)
 {
 	const struct pair *a = p, *b = q;
-	if (a->order != b->order)
-		return a->order > b->order ? -1 : 1;
-	return a->consumer != b->consumer ? (a->consumer < b->consumer ? -1 : 1)
-					  : (a->producer > b->producer) - (a->producer < b->producer);
+	return SS_CMP(b->order, a->order) ?: SS_CMP(a->consumer, b->consumer) ?: SS_CMP(a->producer, b->producer);
 }
 
 /* Sums of all, and the pairs of most bytes. */

@@ -252,9 +252,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct match *x = a, *y = b;
 	double p = isnan(x->self_ps) ? -1 : x->self_ps, q = isnan(y->self_ps) ? -1 : y->self_ps;
-	if (p != q)
-		return p > q ? -1 : 1;
-	return (x->instr > y->instr) - (x->instr < y->instr);
+	return SS_CMP(q, p) ?: SS_CMP(x->instr, y->instr);
 }
 
 static struct ss_str relation_of(struct query *s, const struct ss_hlo_step *step)
@@ -320,11 +318,7 @@ static void put_match(struct query *s, struct ss_table *t, const struct match *m
 static int by_count(const void *a, const void *b)
 {
 	const struct opcode *x = a, *y = b;
-	if (x->self_ps != y->self_ps)
-		return x->self_ps > y->self_ps ? -1 : 1;
-	if (x->n != y->n)
-		return x->n > y->n ? -1 : 1;
-	return ss_str_cmp(x->opcode, y->opcode);
+	return SS_CMP(y->self_ps, x->self_ps) ?: SS_CMP(y->n, x->n) ?: ss_str_cmp(x->opcode, y->opcode);
 }
 
 static void put_opcodes(struct query *s, struct ss_table *t)

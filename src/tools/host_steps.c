@@ -51,9 +51,7 @@ struct cell {
 static int by_step(const void *a, const void *b)
 {
 	const struct cell *x = a, *y = b;
-	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	return x->host < y->host ? -1 : x->host > y->host;
+	return SS_CMP(x->step, y->step) ?: SS_CMP(x->host, y->host);
 }
 
 /*

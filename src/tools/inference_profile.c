@@ -144,9 +144,7 @@ struct ranked {
 static int by_key(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->i < y->i ? -1 : x->i > y->i;
+	return SS_CMP(x->key, y->key) ?: SS_CMP(x->i, y->i);
 }
 
 #define ALL_UP_TO 60	/* so many are all shown */
@@ -286,7 +284,7 @@ static bool add_sized(struct by_size *s, int64_t size, const struct served_item 
 static int by_size(const void *a, const void *b)
 {
 	const struct sized *x = a, *y = b;
-	return x->size < y->size ? -1 : x->size > y->size;
+	return SS_CMP(x->size, y->size);
 }
 
 /* `per_item`: throughput of one item, so that sizes add up to the whole's. */
@@ -416,8 +414,7 @@ static bool add_batches(struct inference_answer *j, const struct served_model *m
 static int by_pattern(const void *a, const void *b)
 {
 	const struct served_copy *x = a, *y = b;
-	int order = ss_str_cmp(x->pattern, y->pattern);
-	return order ? order : x->dur_ps < y->dur_ps ? -1 : x->dur_ps > y->dur_ps;
+	return ss_str_cmp(x->pattern, y->pattern) ?: SS_CMP(x->dur_ps, y->dur_ps);
 }
 
 /* Requests and batches of one pattern, in the order of their time. */
@@ -430,9 +427,7 @@ struct pattern {
 static int by_time(const void *a, const void *b)
 {
 	const struct pattern *x = a, *y = b;
-	if (x->sum_ps != y->sum_ps)
-		return x->sum_ps > y->sum_ps ? -1 : 1;
-	return ss_str_cmp(x->v->pattern, y->v->pattern);
+	return SS_CMP(y->sum_ps, x->sum_ps) ?: ss_str_cmp(x->v->pattern, y->v->pattern);
 }
 
 static void add_pattern(struct ss_table *t, const struct pattern *p)

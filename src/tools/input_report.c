@@ -328,11 +328,6 @@ static void add_message(struct ss_table *t, const char *severity, struct ss_str 
 	ss_set_str(t, 1, text);
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return ss_str_cmp(*(const struct ss_str *)a, *(const struct ss_str *)b);
-}
-
 static bool add_errors(const struct ss_input_report *r, struct ss_table *t)
 {
 	const struct ss_env *env = r->env;
@@ -348,7 +343,7 @@ static bool add_errors(const struct ss_input_report *r, struct ss_table *t)
 		return false;
 	for (size_t i = 0; i < env->nerrors; i++)
 		sorted[i] = env->errors[i];
-	qsort(sorted, env->nerrors, sizeof(*sorted), by_text);
+	qsort(sorted, env->nerrors, sizeof(*sorted), ss_cmp_str);
 	for (size_t i = 0; i < env->nerrors; i++)
 		add_message(t, "ERROR", sorted[i]);
 	return true;

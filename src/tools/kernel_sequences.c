@@ -32,13 +32,8 @@ struct launched {
 static int by_launch(const void *a, const void *b)
 {
 	const struct launched *x = a, *y = b;
-	if (x->top != y->top)
-		return x->top < y->top ? -1 : 1;
-	if (x->call_ns != y->call_ns)
-		return x->call_ns < y->call_ns ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->event < y->event ? -1 : 1;
+	return SS_CMP(x->top, y->top) ?: SS_CMP(x->call_ns, y->call_ns) ?: SS_CMP(x->begin_ns, y->begin_ns) ?:
+	       SS_CMP(x->event, y->event);
 }
 
 /* For each operator, the outermost operator around it. */
@@ -120,11 +115,7 @@ static bool make_rows(struct rows *r, const struct ss_torch *t)
 static int frequent_first(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
-	if (x->occurrences != y->occurrences)
-		return x->occurrences > y->occurrences ? -1 : 1;
-	if (x->device_ns != y->device_ns)
-		return x->device_ns > y->device_ns ? -1 : 1;
-	return ss_str_cmp(x->text, y->text);
+	return SS_CMP(y->occurrences, x->occurrences) ?: SS_CMP(y->device_ns, x->device_ns) ?: ss_str_cmp(x->text, y->text);
 }
 
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)

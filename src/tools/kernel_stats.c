@@ -105,9 +105,7 @@ static double or_zero(float v)
 static int longest_first(const void *a, const void *b)
 {
 	const struct by_name *x = a, *y = b;
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return SS_CMP(y->total_ns, x->total_ns) ?: SS_CMP(x->name, y->name);
 }
 
 static void put_name(struct ss_table *table, const struct ss_torch *t, const struct by_name *r)

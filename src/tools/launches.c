@@ -101,13 +101,7 @@ struct change {
 static int by_stream(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return y->by - x->by;
+	return SS_CMP(x->device, y->device) ?: SS_CMP(x->stream, y->stream) ?: SS_CMP(x->time_ns, y->time_ns) ?: y->by - x->by;
 }
 
 static void put_queue(struct ss_table *table, const struct change *c, int64_t launches, int64_t longest)

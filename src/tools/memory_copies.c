@@ -25,9 +25,7 @@ struct row {
 static int longest_first(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return SS_CMP(y->total_ns, x->total_ns) ?: SS_CMP(x->name, y->name);
 }
 
 static void put(struct ss_table *table, const struct ss_torch *t, const struct row *r)

@@ -198,11 +198,7 @@ struct pick {
 static int by_size(const void *a, const void *b)
 {
 	const struct pick *x = a, *y = b;
-	if (x->size != y->size)
-		return x->size > y->size ? -1 : 1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
+	return SS_CMP(y->size, x->size) ?: SS_CMP(x->device, y->device) ?: SS_CMP(x->index, y->index);
 }
 
 /* A heap with the least at its top, of the `most` largest until now. */

@@ -38,8 +38,7 @@ struct gathering {
 static int by_name(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
-	int order = ss_str_cmp(x->file, y->file);
-	return order ? order : (x->order > y->order) - (x->order < y->order);
+	return ss_str_cmp(x->file, y->file) ?: SS_CMP(x->order, y->order);
 }
 
 /* Hosts with devices first: theirs are the times. XProf takes them as they come. */

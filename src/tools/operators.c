@@ -130,13 +130,8 @@ static bool sum_operators(struct rows *r, const struct ss_torch *t, const struct
 static int dearest_first(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
-	if (x->device_self_ns != y->device_self_ns)
-		return x->device_self_ns > y->device_self_ns ? -1 : 1;
-	if (x->cpu_self_ns != y->cpu_self_ns)
-		return x->cpu_self_ns > y->cpu_self_ns ? -1 : 1;
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	return x->key < y->key ? -1 : x->key > y->key;
+	return SS_CMP(y->device_self_ns, x->device_self_ns) ?: SS_CMP(y->cpu_self_ns, x->cpu_self_ns) ?:
+	       SS_CMP(x->name, y->name) ?: SS_CMP(x->key, y->key);
 }
 
 static void put(struct ss_table *table, const struct ss_torch *t, const struct row *r, const struct costs *c, enum by by)

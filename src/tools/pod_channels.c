@@ -45,7 +45,7 @@ struct end {
 static int by_core_id(const void *a, const void *b)
 {
 	const struct ss_core_transfers *x = a, *y = b;
-	return x->core_id < y->core_id ? -1 : x->core_id > y->core_id;
+	return SS_CMP(x->core_id, y->core_id);
 }
 
 /* The core's transfers of a group: they stand together. */
@@ -62,13 +62,8 @@ static const struct ss_transfer *of_group(const struct ss_core_transfers *c, int
 static int by_channel(const void *a, const void *b)
 {
 	const struct end *x = a, *y = b;
-	if (x->t->channel != y->t->channel)
-		return x->t->channel < y->t->channel ? -1 : 1;
-	if (x->t->kind != y->t->kind)
-		return x->t->kind < y->t->kind ? -1 : 1;
-	if (x->t->begin_ps != y->t->begin_ps)
-		return x->t->begin_ps < y->t->begin_ps ? -1 : 1;
-	return x->core < y->core ? -1 : x->core > y->core;
+	return SS_CMP(x->t->channel, y->t->channel) ?: SS_CMP(x->t->kind, y->t->kind) ?:
+	       SS_CMP(x->t->begin_ps, y->t->begin_ps) ?: SS_CMP(x->core, y->core);
 }
 
 static double us(int64_t ps)

@@ -285,11 +285,7 @@ struct share {
 static int by_id(const void *a, const void *b)
 {
 	const struct share *x = a, *y = b;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	if (x->time_ps != y->time_ps)
-		return x->time_ps < y->time_ps ? -1 : 1;
-	return x->core_id < y->core_id ? -1 : x->core_id > y->core_id;
+	return SS_CMP(x->id, y->id) ?: SS_CMP(x->time_ps, y->time_ps) ?: SS_CMP(x->core_id, y->core_id);
 }
 
 static bool add_collectives(struct ss_table *t, const struct ss_step *s)

@@ -196,9 +196,7 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 static int slowest_first(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
-	if (x->max_ps != y->max_ps)
-		return x->max_ps > y->max_ps ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return SS_CMP(y->max_ps, x->max_ps) ?: SS_CMP(x->order, y->order);
 }
 
 static bool add_bottlenecks(struct pipeline_rows *j)

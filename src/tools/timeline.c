@@ -146,11 +146,7 @@ struct flow_end {
 static int by_flow(const void *a, const void *b)
 {
 	const struct flow_end *fa = a, *fb = b;
-	if (fa->id != fb->id)
-		return fa->id < fb->id ? -1 : 1;
-	if (fa->begin_ps != fb->begin_ps)
-		return fa->begin_ps < fb->begin_ps ? -1 : 1;
-	return fa->slice < fb->slice ? -1 : fa->slice > fb->slice;
+	return SS_CMP(fa->id, fb->id) ?: SS_CMP(fa->begin_ps, fb->begin_ps) ?: SS_CMP(fa->slice, fb->slice);
 }
 
 /*

@@ -198,7 +198,7 @@ static bool add_section(struct bands *b, const struct ss_trace_section *s, struc
 static int by_own(const void *a, const void *b)
 {
 	const struct ss_tl_band *x = *(struct ss_tl_band *const *)a, *y = *(struct ss_tl_band *const *)b;
-	return x->own_ps != y->own_ps ? (x->own_ps < y->own_ps ? -1 : 1) : x->section > y->section ? -1 : x->section < y->section;
+	return SS_CMP(x->own_ps, y->own_ps) ?: SS_CMP(y->section, x->section);
 }
 
 /* kinds: of the plane of each section. */

@@ -343,7 +343,7 @@ static int by_length(const void *a, const void *b)
 {
 	const struct ss_tl_step *const *sa = a, *const *sb = b;
 	uint64_t la = (*sa)->end_ps - (*sa)->begin_ps, lb = (*sb)->end_ps - (*sb)->begin_ps;
-	return la != lb ? (la < lb ? -1 : 1) : *sa < *sb ? -1 : *sa > *sb;
+	return SS_CMP(la, lb) ?: SS_CMP(*sa, *sb);
 }
 
 /* Which of them is in the middle by its length, and which is last. */

@@ -194,9 +194,7 @@ static uint64_t clamp_ps(uint64_t v, const struct ss_tl_name *n)
 static int by_total(const void *a, const void *b)
 {
 	const struct ss_tl_name *na = a, *nb = b;
-	if (na->total_ps != nb->total_ps)
-		return na->total_ps > nb->total_ps ? -1 : 1;
-	return ss_str_cmp(na->name, nb->name);
+	return SS_CMP(nb->total_ps, na->total_ps) ?: ss_str_cmp(na->name, nb->name);
 }
 
 static bool choose_rows(struct names *s, struct ss_arena *arena)

@@ -33,7 +33,7 @@ struct row_set {
 static int by_track(const void *a, const void *b)
 {
 	const struct ss_timeline_rows *ra = a, *rb = b;
-	return ra->track < rb->track ? -1 : ra->track > rb->track;
+	return SS_CMP(ra->track, rb->track);
 }
 
 /* A copy of the query's rows by track. */
@@ -228,9 +228,7 @@ static bool sum_host(struct sums *s, size_t h, struct ss_err *err)
 static int by_total(const void *a, const void *b)
 {
 	const struct ss_tl_sum *sa = a, *sb = b;
-	if (sa->total_ps != sb->total_ps)
-		return sa->total_ps > sb->total_ps ? -1 : 1;
-	return ss_str_cmp(sa->name, sb->name);
+	return SS_CMP(sb->total_ps, sa->total_ps) ?: ss_str_cmp(sa->name, sb->name);
 }
 
 static bool finish(struct sums *s, struct ss_arena *arena)

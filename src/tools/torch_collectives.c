@@ -125,9 +125,7 @@ static bool add_exposed(struct rows *r, const struct ss_torch *t, const struct s
 static int longest_first(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
-	return x->of.begin_ns < y->of.begin_ns ? -1 : x->of.begin_ns > y->of.begin_ns;
+	return SS_CMP(y->total_ns, x->total_ns) ?: SS_CMP(x->of.begin_ns, y->of.begin_ns);
 }
 
 static void put(struct ss_table *t, const struct row *r)

@@ -83,9 +83,7 @@ static uint32_t thread_id(const struct ss_display_line *l)
 static int by_pid(const void *a, const void *b)
 {
 	const struct ss_tl_section *sa = a, *sb = b;
-	if (sa->pid != sb->pid)
-		return sa->pid < sb->pid ? -1 : 1;
-	return sa->first_track < sb->first_track ? -1 : sa->first_track > sb->first_track;
+	return SS_CMP(sa->pid, sb->pid) ?: SS_CMP(sa->first_track, sb->first_track);
 }
 
 static void add_plane(struct ss_timeline *tl, const struct ss_plane *p, uint32_t index)
@@ -104,9 +102,7 @@ struct numbered {
 static int by_tid(const void *a, const void *b)
 {
 	const struct numbered *na = a, *nb = b;
-	if (na->tid != nb->tid)
-		return na->tid < nb->tid ? -1 : 1;
-	return na->line < nb->line ? -1 : na->line > nb->line;
+	return SS_CMP(na->tid, nb->tid) ?: SS_CMP(na->line, nb->line);
 }
 
 static bool add_threads(struct ss_timeline *tl, struct ss_tl_section *s, const struct ss_host *h,

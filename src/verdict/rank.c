@@ -39,7 +39,7 @@ static int by_gain(const void *a, const void *b)
 	if (bx != by)
 		return bx ? -1 : 1;
 	if (tx && x->share_frac != y->share_frac)
-		return x->share_frac > y->share_frac ? -1 : 1;
+		return SS_CMP(y->share_frac, x->share_frac);
 	return (int)x->cause - (int)y->cause;
 }
 

@@ -517,11 +517,7 @@ struct moment {
 static int by_time(const void *a, const void *b)
 {
 	const struct moment *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	if (x->dur_ps != y->dur_ps)
-		return x->dur_ps > y->dur_ps ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
+	return SS_CMP(x->begin_ps, y->begin_ps) ?: SS_CMP(y->dur_ps, x->dur_ps) ?: SS_CMP(x->event, y->event);
 }
 
 bool ss_xevents_order(const struct ss_xevents *e, uint32_t *v, size_t n)

@@ -81,7 +81,7 @@ static int path_cmp(struct ss_str a, struct ss_str b)
 			int ca = a.p[i] == '/' ? 0 : (unsigned char)a.p[i] + 1, cb = b.p[i] == '/' ? 0 : (unsigned char)b.p[i] + 1;
 			return ca - cb;
 		}
-	return a.n < b.n ? -1 : a.n > b.n;
+	return SS_CMP(a.n, b.n);
 }
 
 static int by_path(const void *a, const void *b)
@@ -92,13 +92,10 @@ static int by_path(const void *a, const void *b)
 static int by_place(const void *a, const void *b)
 {
 	const struct ss_tf_op *x = a, *y = b;
-	if (x->scope != y->scope)
-		return x->scope < y->scope ? -1 : 1;
-	if (x->is_scope != y->is_scope)
-		return x->is_scope ? -1 : 1;
-	int order = ss_str_cmp(ss_str_sub(x->name, x->label_at, x->name.n), ss_str_sub(y->name, y->label_at, y->name.n));
 	/* Names are unique in a whole file; in a broken one the order of the file decides. */
-	return order ? order : x->node < y->node ? -1 : x->node > y->node;
+	return SS_CMP(x->scope, y->scope) ?: SS_CMP(y->is_scope, x->is_scope) ?:
+	       ss_str_cmp(ss_str_sub(x->name, x->label_at, x->name.n), ss_str_sub(y->name, y->label_at, y->name.n)) ?:
+	       SS_CMP(x->node, y->node);
 }
 
 /* Where the next part of a path ends that is a scope: position of the slash, SS_NPOS for none. */

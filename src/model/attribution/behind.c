@@ -78,12 +78,6 @@ static uint32_t divider(const struct work *k)
 	return best;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 static bool list_begins(struct work *k, uint32_t meta)
 {
 	for (uint32_t j = 0; j < k->p->nlines; j++) {
@@ -92,7 +86,7 @@ static bool list_begins(struct work *k, uint32_t meta)
 			if (l->ev.meta[i] == meta && is_op(k, l, i) && !ss_vec_push(&k->begins, l->ev.begin_ps[i]))
 				return false;
 	}
-	qsort(k->begins.v, k->begins.n, sizeof(*k->begins.v), ascending);
+	qsort(k->begins.v, k->begins.n, sizeof(*k->begins.v), ss_cmp_i64);
 	k->skip = k->begins.n % k->w->n;
 	k->per_step = k->begins.n / k->w->n;
 	return true;

@@ -350,11 +350,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
 	uint64_t px = total_ps(&x->s), py = total_ps(&y->s);
-	if (x->s.class != y->s.class)
-		return x->s.class < y->s.class ? -1 : 1;
-	if (px != py)
-		return px > py ? -1 : 1;
-	return ss_str_cmp(x->s.name, y->s.name);
+	return SS_CMP(x->s.class, y->s.class) ?: SS_CMP(py, px) ?: ss_str_cmp(x->s.name, y->s.name);
 }
 
 struct by_name {
@@ -449,11 +445,7 @@ static int by_class(const void *a, const void *b)
 {
 	const struct ss_time_subject *x = a, *y = b;
 	uint64_t px = total_ps(x), py = total_ps(y);
-	if (x->class != y->class)
-		return x->class < y->class ? -1 : 1;
-	if (px != py)
-		return px > py ? -1 : 1;
-	return ss_str_cmp(x->name, y->name);
+	return SS_CMP(x->class, y->class) ?: SS_CMP(py, px) ?: ss_str_cmp(x->name, y->name);
 }
 
 bool ss_attr_subjects(struct ss_attr_build *b, struct ss_time_unit *out)

@@ -62,9 +62,7 @@ static bool mark_of(const struct ss_plane *p, const struct ss_line *l, uint32_t 
 static int by_begin(const void *a, const void *b)
 {
 	const struct ss_window *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	return x->end_ps > y->end_ps ? -1 : x->end_ps < y->end_ps;
+	return SS_CMP(x->begin_ps, y->begin_ps) ?: SS_CMP(y->end_ps, x->end_ps);
 }
 
 /* Remove steps that begin within another step; if two overlap, the first ends at the begin of the second. */
@@ -312,12 +310,6 @@ static bool use_found(struct ss_windows *out, const struct ss_steps *s, const st
 
 /* ---- all ---- */
 
-static int by_length(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* The usual length, and which take far longer. */
 static bool find_outliers(struct ss_windows *w)
 {
@@ -326,7 +318,7 @@ static bool find_outliers(struct ss_windows *w)
 		return false;
 	for (size_t i = 0; i < w->n; i++)
 		v[i] = ss_safe_between(w->v[i].begin_ps, w->v[i].end_ps);
-	qsort(v, w->n, sizeof(*v), by_length);
+	qsort(v, w->n, sizeof(*v), ss_cmp_u64);
 	w->typical_ps = w->n ? v[w->n / 2] : 0;
 	longest_ps = w->n ? v[w->n - 1] : 0;
 	free(v);
@@ -400,7 +392,7 @@ static bool leave_out_cut(struct ss_windows *w)
 		v[i] = ss_safe_between(w->v[i].begin_ps, w->v[i].end_ps);
 	bool last = false, first = false;
 	uint64_t first_ps = v[0], last_ps = v[w->n - 1];
-	qsort(v, w->n, sizeof(*v), by_length);
+	qsort(v, w->n, sizeof(*v), ss_cmp_u64);
 	first = first_ps < v[w->n / 2] / 2;
 	last = last_ps < v[w->n / 2] / 2;
 	free(v);

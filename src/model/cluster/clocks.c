@@ -176,7 +176,7 @@ struct timed {
 static int by_time(const void *a, const void *b)
 {
 	const struct timed *x = a, *y = b;
-	return x->t < y->t ? -1 : x->t > y->t;
+	return SS_CMP(x->t, y->t);
 }
 
 /* Points of a host whose ties have a time, into x and y, times ascending. */

@@ -381,11 +381,7 @@ struct step_end {
 static int by_step(const void *a, const void *b)
 {
 	const struct step_end *x = a, *y = b;
-	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	if (x->end_ps != y->end_ps)
-		return x->end_ps > y->end_ps ? -1 : 1;
-	return x->device < y->device ? -1 : x->device > y->device;
+	return SS_CMP(x->step, y->step) ?: SS_CMP(y->end_ps, x->end_ps) ?: SS_CMP(x->device, y->device);
 }
 
 static bool walk_step(struct walking *w, const struct step_end *last, int64_t stop, struct ss_err *err)

@@ -53,7 +53,7 @@ struct dividing {
 static int by_begin(const void *a, const void *b)
 {
 	const struct interval *x = a, *y = b;
-	return x->begin_ps < y->begin_ps ? -1 : x->begin_ps > y->begin_ps;
+	return SS_CMP(x->begin_ps, y->begin_ps);
 }
 
 /* A span that touches the previous one is merged into it. */

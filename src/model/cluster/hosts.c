@@ -205,11 +205,7 @@ static bool describe_hosts(struct placing *w)
 static int by_place(const void *a, const void *b)
 {
 	const struct ss_cluster_device *x = a, *y = b;
-	if (x->host != y->host)
-		return x->host < y->host ? -1 : 1;
-	if (x->ordinal != y->ordinal)
-		return x->ordinal < y->ordinal ? -1 : 1;
-	return x->first_member < y->first_member ? -1 : x->first_member > y->first_member;
+	return SS_CMP(x->host, y->host) ?: SS_CMP(x->ordinal, y->ordinal) ?: SS_CMP(x->first_member, y->first_member);
 }
 
 static bool order_devices(struct ss_cluster *c)
@@ -327,12 +323,6 @@ static uint64_t first_number(const struct numbered *r, uint64_t hosts)
 	return r->least == 1 || (hosts && r->most <= hosts) ? 1 : r->least;
 }
 
-static int int64_cmp(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* Does every device have a number of its own, as the recordings tell? */
 static bool numbers_are_told(const struct ss_cluster *c, bool *no_memory)
 {
@@ -344,7 +334,7 @@ static bool numbers_are_told(const struct ss_cluster *c, bool *no_memory)
 		told = told && v[i] >= 0;
 	}
 	if (v && told)
-		qsort(v, c->devices.n, sizeof(*v), int64_cmp);
+		qsort(v, c->devices.n, sizeof(*v), ss_cmp_i64);
 	for (size_t i = 1; v && told && i < c->devices.n; i++)
 		told = v[i] != v[i - 1];
 	free(v);
@@ -536,7 +526,7 @@ int ss_natural_cmp(struct ss_str a, struct ss_str b)
 		i = from;
 		k = other;
 		if (a.p[i] != b.p[k])
-			return (unsigned char)a.p[i] < (unsigned char)b.p[k] ? -1 : 1;
+			return SS_CMP((unsigned char)a.p[i], (unsigned char)b.p[k]);
 		i++;
 		k++;
 	}

@@ -24,7 +24,7 @@ struct choosing {
 static int by_number(const void *a, const void *b)
 {
 	const struct common *x = a, *y = b;
-	return x->num < y->num ? -1 : x->num > y->num;
+	return SS_CMP(x->num, y->num);
 }
 
 /* ---- steps ---- */
@@ -196,9 +196,7 @@ struct rank {
 static int by_rank(const void *a, const void *b)
 {
 	const struct rank *x = a, *y = b;
-	if (x->last != y->last)
-		return x->last > y->last ? -1 : 1;
-	return x->host < y->host ? -1 : x->host > y->host;
+	return SS_CMP(y->last, x->last) ?: SS_CMP(x->host, y->host);
 }
 
 /* If two steps of all hosts are too many events: the two with the fewest events, of the hosts that others waited for. */

@@ -4,17 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int ascending(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
 double ss_quantile(double *v, size_t n, double frac)
 {
 	if (!n)
 		return NAN;
-	qsort(v, n, sizeof(*v), ascending);
+	qsort(v, n, sizeof(*v), ss_cmp_double);
 	double at = frac * (double)(n - 1);
 	size_t i = (size_t)at;
 	return i + 1 < n ? v[i] + (at - (double)i) * (v[i + 1] - v[i]) : v[n - 1];

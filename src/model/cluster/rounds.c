@@ -207,7 +207,7 @@ static bool renumber(struct numbering *w)
 static int by_number(const void *a, const void *b)
 {
 	const struct number *x = a, *y = b;
-	return x->num < y->num ? -1 : x->num > y->num;
+	return SS_CMP(x->num, y->num);
 }
 
 /* "steps 15 to 20 ran twice, 21 to 23 3 times". */

@@ -207,17 +207,13 @@ static bool read_stream(struct gpu *g, const struct ss_line *l, const struct ss_
 static int spans_by_begin(const void *a, const void *b)
 {
 	const struct ss_skel_span *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	if (x->end_ps != y->end_ps)
-		return x->end_ps < y->end_ps ? -1 : 1;
-	return x->op < y->op ? -1 : x->op > y->op;
+	return SS_CMP(x->begin_ps, y->begin_ps) ?: SS_CMP(x->end_ps, y->end_ps) ?: SS_CMP(x->op, y->op);
 }
 
 static int steps_by_begin(const void *a, const void *b)
 {
 	const struct ss_skel_step *x = a, *y = b;
-	return x->begin_ps < y->begin_ps ? -1 : x->begin_ps > y->begin_ps;
+	return SS_CMP(x->begin_ps, y->begin_ps);
 }
 
 static void put_in_order(struct ss_skel_device *d)
@@ -260,11 +256,7 @@ bool ss_skel_read_gpu(struct ss_skel_reading *r, const struct ss_plane *p, struc
 static int cpu_by_device(const void *a, const void *b)
 {
 	const struct ss_skel_cpu_op *x = a, *y = b;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	return x->end_ps > y->end_ps ? -1 : x->end_ps < y->end_ps;
+	return SS_CMP(x->device, y->device) ?: SS_CMP(x->begin_ps, y->begin_ps) ?: SS_CMP(y->end_ps, x->end_ps);
 }
 
 static bool take_cpu_op(struct gpu *g, const struct ss_skel_cpu_op *c, struct ss_err *err)

@@ -130,19 +130,13 @@ static bool read_plane(struct threads *t, const struct ss_plane *p)
 static int by_time(const void *a, const void *b)
 {
 	const struct ss_skel_host_event *x = &((const struct found *)a)->e, *y = &((const struct found *)b)->e;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	if (x->end_ps != y->end_ps)
-		return x->end_ps > y->end_ps ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
+	return SS_CMP(x->begin_ps, y->begin_ps) ?: SS_CMP(y->end_ps, x->end_ps) ?: SS_CMP(x->thread, y->thread);
 }
 
 static int by_begin(const void *a, const void *b)
 {
 	const struct ss_skel_marker *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
+	return SS_CMP(x->begin_ps, y->begin_ps) ?: SS_CMP(x->thread, y->thread);
 }
 
 static uint64_t run_key(int64_t run, int64_t ordinal)

@@ -58,11 +58,7 @@ struct ss_skel_device *ss_skel_device_at(struct ss_skel_reading *r, int64_t ordi
 static int comms_by_begin(const void *a, const void *b)
 {
 	const struct ss_skel_comm *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	if (x->end_ps != y->end_ps)
-		return x->end_ps < y->end_ps ? -1 : 1;
-	return x->op < y->op ? -1 : x->op > y->op;
+	return SS_CMP(x->begin_ps, y->begin_ps) ?: SS_CMP(x->end_ps, y->end_ps) ?: SS_CMP(x->op, y->op);
 }
 
 void ss_skel_sort_comms(struct ss_skel_device *d)

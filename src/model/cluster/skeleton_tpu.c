@@ -309,9 +309,7 @@ static bool read_ops(struct core *c, const struct ss_line *l, uint32_t stream)
 static int spans_by_begin(const void *a, const void *b)
 {
 	const struct ss_skel_span *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	return x->stream < y->stream ? -1 : x->stream > y->stream;
+	return SS_CMP(x->begin_ps, y->begin_ps) ?: SS_CMP(x->stream, y->stream);
 }
 
 static void number_device(struct core *c)

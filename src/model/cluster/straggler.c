@@ -97,12 +97,6 @@ static bool is_common(const struct judging *j, int64_t step)
 	return j->s->hosts.n > 0;
 }
 
-static int int64_cmp(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
 static bool choose_steps(struct judging *j)
 {
 	size_t n = j->c->step_nums.n;
@@ -110,7 +104,7 @@ static bool choose_steps(struct judging *j)
 	bool ok = nums;
 	if (ok && n) {
 		memcpy(nums, j->c->step_nums.v, n * sizeof(*nums));
-		qsort(nums, n, sizeof(*nums), int64_cmp);
+		qsort(nums, n, sizeof(*nums), ss_cmp_i64);
 	}
 	for (size_t i = 0; ok && i < n; i++)
 		if (is_common(j, nums[i]))
@@ -248,13 +242,7 @@ static int by_op_step(const void *a, const void *b)
 {
 	const struct timed *m = a, *n = b;
 	const struct ss_collective *const *x = &m->k, *const *y = &n->k;
-	if (m->like != n->like)
-		return m->like < n->like ? -1 : 1;
-	if ((*x)->step != (*y)->step)
-		return (*x)->step < (*y)->step ? -1 : 1;
-	if ((*x)->nth != (*y)->nth)
-		return (*x)->nth < (*y)->nth ? -1 : 1;
-	return *x < *y ? -1 : *x > *y;
+	return SS_CMP(m->like, n->like) ?: SS_CMP((*x)->step, (*y)->step) ?: SS_CMP((*x)->nth, (*y)->nth) ?: SS_CMP(*x, *y);
 }
 
 /* A host that is in all slow groups of this operation and step counts once. */

@@ -172,12 +172,8 @@ struct placed {
 static int by_step(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
-	if (x->k.step != y->k.step)
-		return x->k.step < y->k.step ? -1 : 1;
-	if (x->k.last_ps != y->k.last_ps)
-		return x->k.last_ps < y->k.last_ps ? -1 : 1;
-	int order = ss_str_cmp(x->name, y->name);
-	return order ? order : x->was < y->was ? -1 : x->was > y->was;
+	return SS_CMP(x->k.step, y->k.step) ?: SS_CMP(x->k.last_ps, y->k.last_ps) ?: ss_str_cmp(x->name, y->name) ?:
+	       SS_CMP(x->was, y->was);
 }
 
 static bool sort_collectives(struct ss_cluster *c)

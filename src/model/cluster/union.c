@@ -249,8 +249,7 @@ struct named_part {
 static int by_host_and_run(const void *a, const void *b)
 {
 	const struct named_part *x = a, *y = b;
-	int order = ss_natural_cmp(x->host, y->host);
-	return order ? order : ss_natural_cmp(x->run, y->run);
+	return ss_natural_cmp(x->host, y->host) ?: ss_natural_cmp(x->run, y->run);
 }
 
 static bool put_in_order(struct uniting *u, struct ss_err *err)
@@ -288,12 +287,6 @@ static void make_room(struct ss_cluster *c, uint32_t done)
 	}
 }
 
-static int ascending(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* The least distance of numbers if most have it, and more than one pair; else 1. False: memory is out. */
 static bool find_stride(struct ss_cluster *c)
 {
@@ -306,7 +299,7 @@ static bool find_stride(struct ss_cluster *c)
 		return !n;
 	}
 	memcpy(nums, c->step_nums.v, n * sizeof(*nums));
-	qsort(nums, n, sizeof(*nums), ascending);
+	qsort(nums, n, sizeof(*nums), ss_cmp_i64);
 	for (size_t i = 1; i < n; i++) {
 		uint64_t apart = (uint64_t)nums[i] - (uint64_t)nums[i - 1];
 		alike = apart < least ? 0 : alike;

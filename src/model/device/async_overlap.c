@@ -179,9 +179,7 @@ static bool read_host(struct reader *r, const struct ss_async_host *a)
 static int by_begin(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return x->i < y->i ? -1 : x->i > y->i;
+	return SS_CMP(x->begin, y->begin) ?: SS_CMP(x->i, y->i);
 }
 
 /* Disjoint and ascending; empty ones left out. Returns how many. */
@@ -375,8 +373,7 @@ static bool add_engine(struct reader *r, uint32_t at, struct plane *p, int kind)
 static int by_name(const void *a, const void *b)
 {
 	const struct plane *x = a, *y = b;
-	int order = ss_str_cmp(x->host, y->host);
-	return order ? order : ss_str_cmp(x->name, y->name);
+	return ss_str_cmp(x->host, y->host) ?: ss_str_cmp(x->name, y->name);
 }
 
 static bool analyze(struct reader *r)

@@ -59,7 +59,7 @@ static bool add_interval(struct cover *c, int64_t begin_ps, int64_t end_ps)
 static int by_begin(const void *a, const void *b)
 {
 	const struct interval *ia = a, *ib = b;
-	return ia->begin_ps < ib->begin_ps ? -1 : ia->begin_ps > ib->begin_ps;
+	return SS_CMP(ia->begin_ps, ib->begin_ps);
 }
 
 /* Length of the union; false when memory is out. */
@@ -215,11 +215,8 @@ static int by_place(const void *a, const void *b)
 {
 	const struct place *pa = a, *pb = b;
 	const struct ss_xevents *ev = pa->ev;
-	if (ev->begin_ps[pa->event] != ev->begin_ps[pb->event])
-		return ev->begin_ps[pa->event] < ev->begin_ps[pb->event] ? -1 : 1;
-	if (ev->dur_ps[pa->event] != ev->dur_ps[pb->event])
-		return ev->dur_ps[pa->event] > ev->dur_ps[pb->event] ? -1 : 1;
-	return pa->event < pb->event ? -1 : pa->event > pb->event;
+	return SS_CMP(ev->begin_ps[pa->event], ev->begin_ps[pb->event]) ?:
+	       SS_CMP(ev->dur_ps[pb->event], ev->dur_ps[pa->event]) ?: SS_CMP(pa->event, pb->event);
 }
 
 /* The order of time, where the file has another; NULL when memory is out. */
@@ -302,9 +299,7 @@ struct member {
 static int by_chip(const void *a, const void *b)
 {
 	const struct member *ma = a, *mb = b;
-	if (ma->chip != mb->chip)
-		return ma->chip < mb->chip ? -1 : 1;
-	return ma->p < mb->p ? -1 : ma->p > mb->p;
+	return SS_CMP(ma->chip, mb->chip) ?: SS_CMP(ma->p, mb->p);
 }
 
 static size_t list_members(const struct ss_host *h, struct member *members)

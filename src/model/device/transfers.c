@@ -79,13 +79,8 @@ static bool read_line(struct list *to, const struct ss_plane *p, const struct ss
 static int in_order(const void *a, const void *b)
 {
 	const struct ss_transfer *x = a, *y = b;
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (x->channel != y->channel)
-		return x->channel < y->channel ? -1 : 1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return x->begin_ps < y->begin_ps ? -1 : x->begin_ps > y->begin_ps;
+	return SS_CMP(x->group, y->group) ?: SS_CMP(x->channel, y->channel) ?: SS_CMP(x->kind, y->kind) ?:
+	       SS_CMP(x->begin_ps, y->begin_ps);
 }
 
 /* By group, then channel, kind and begin; in `arena`. Cheap where no operation transfers anything. */
@@ -230,7 +225,7 @@ static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact,
 static int by_core_id(const void *a, const void *b)
 {
 	const struct ss_core_transfers *x = a, *y = b;
-	return x->core_id < y->core_id ? -1 : x->core_id > y->core_id;
+	return SS_CMP(x->core_id, y->core_id);
 }
 
 static bool end_all(void *data, struct ss_err *err)

@@ -15,10 +15,8 @@ struct reading {
 static int longer_first(const void *a, const void *b)
 {
 	const struct ss_xline *la = ((const struct ss_line_read *)a)->line->src, *lb = ((const struct ss_line_read *)b)->line->src;
-	if (la->body.n != lb->body.n)
-		return la->body.n < lb->body.n ? 1 : -1;
 	/* The file's order among equals: lines stand in it one after the other. */
-	return la->body.p < lb->body.p ? -1 : la->body.p > lb->body.p;
+	return SS_CMP(lb->body.n, la->body.n) ?: SS_CMP(la->body.p, lb->body.p);
 }
 
 /* The facts of a line before its events are read; some may be more exact afterwards. */

@@ -172,7 +172,7 @@ bool ss_spans_begin_group(struct ss_spans *s, int32_t group)
 static int by_event(const void *a, const void *b)
 {
 	const struct ss_span_apart *x = a, *y = b;
-	return x->event < y->event ? -1 : x->event > y->event;
+	return SS_CMP(x->event, y->event);
 }
 
 bool ss_spans_finish(struct ss_spans *s)

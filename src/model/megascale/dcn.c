@@ -363,9 +363,7 @@ struct begun {
 static int by_begin(const void *a, const void *b)
 {
 	const struct begun *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	return x->i < y->i ? -1 : x->i > y->i;
+	return SS_CMP(x->begin_ps, y->begin_ps) ?: SS_CMP(x->i, y->i);
 }
 
 static bool order_modules(struct walk *w)

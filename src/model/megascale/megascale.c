@@ -37,11 +37,7 @@ static bool add_event(struct ss_ms_track *t, const struct ss_line *l, uint32_t i
 static int in_time(const void *a, const void *b)
 {
 	const struct ss_ms_event *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	if (x->dur_ps != y->dur_ps)
-		return x->dur_ps > y->dur_ps ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return SS_CMP(x->begin_ps, y->begin_ps) ?: SS_CMP(y->dur_ps, x->dur_ps) ?: SS_CMP(x->at, y->at);
 }
 
 static bool add_line(struct ss_ms_tpu *tpu, const struct ss_plane *p, const struct ss_line *l)
@@ -83,7 +79,7 @@ static bool add_tpu(struct ss_megascale *m, const struct ss_plane *p)
 static int by_number(const void *a, const void *b)
 {
 	const struct ss_ms_tpu *x = a, *y = b;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return SS_CMP(x->number, y->number);
 }
 
 /* The runtime's tracks, before they are given to TensorCores. */
@@ -116,21 +112,10 @@ static bool add_runtime_event(struct ss_megascale *m, struct runtime *r, const s
 	return add_event(&r->tracks.v[t], l, i);
 }
 
-static int ascending(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 static int by_name(const void *a, const void *b)
 {
 	const struct ss_ms_track *x = a, *y = b;
-	int order = ss_str_cmp(x->name, y->name);
-	if (order)
-		return order;
-	if (x->iteration != y->iteration)
-		return x->iteration < y->iteration ? -1 : 1;
-	return x->v[0].at < y->v[0].at ? -1 : x->v[0].at > y->v[0].at;
+	return ss_str_cmp(x->name, y->name) ?: SS_CMP(x->iteration, y->iteration) ?: SS_CMP(x->v[0].at, y->v[0].at);
 }
 
 /* The k-th device of the runtime is the k-th TensorCore; devices beyond belong to nobody here. */
@@ -139,14 +124,14 @@ static bool give_to_tpus(struct ss_megascale *m, struct runtime *r)
 	size_t n = 0;
 	if (!r->tracks.n)
 		return true;
-	qsort(r->devices.v, r->devices.n, sizeof(*r->devices.v), ascending);
+	qsort(r->devices.v, r->devices.n, sizeof(*r->devices.v), ss_cmp_i64);
 	for (size_t i = 0; i < r->devices.n; i++)
 		if (!n || r->devices.v[n - 1] != r->devices.v[i])
 			r->devices.v[n++] = r->devices.v[i];
 	qsort(r->tracks.v, r->tracks.n, sizeof(*r->tracks.v), by_name);
 	for (size_t i = 0; i < r->tracks.n; i++) {
 		struct ss_ms_track *t = &r->tracks.v[i];
-		const int64_t *at = bsearch(&t->device, r->devices.v, n, sizeof(*r->devices.v), ascending);
+		const int64_t *at = bsearch(&t->device, r->devices.v, n, sizeof(*r->devices.v), ss_cmp_i64);
 		size_t k = at ? (size_t)(at - r->devices.v) : m->ntpus;
 		if (k >= m->ntpus)
 			continue;

@@ -104,10 +104,8 @@ static bool count_event(struct ss_megascale *m, const struct ss_ms_track *t, con
 static int in_time(const void *a, const void *b)
 {
 	const struct ss_ms_point *x = a, *y = b;
-	if (x->at_ps != y->at_ps)
-		return x->at_ps < y->at_ps ? -1 : 1;
 	/* Sums of floating point numbers depend on the order of equal moments. */
-	return x->value < y->value ? -1 : x->value > y->value;
+	return SS_CMP(x->at_ps, y->at_ps) ?: SS_CMP(x->value, y->value);
 }
 
 static void sum_up(struct ss_ms_series *s)

@@ -53,12 +53,7 @@ static int by_self_time(const void *a, const void *b)
 {
 	const struct ss_op *oa = *(const struct ss_op *const *)a,
 			   *ob = *(const struct ss_op *const *)b;
-	if (oa->self_ps != ob->self_ps)
-		return oa->self_ps > ob->self_ps ? -1 : 1;
-	int order = ss_str_cmp(oa->name, ob->name);
-	if (order)
-		return order;
-	return oa->program_id < ob->program_id ? -1 : oa->program_id > ob->program_id;
+	return SS_CMP(ob->self_ps, oa->self_ps) ?: ss_str_cmp(oa->name, ob->name) ?: SS_CMP(oa->program_id, ob->program_id);
 }
 
 const struct ss_op **ss_ops_by_self_time(const struct ss_op_db *db, struct ss_arena *arena)

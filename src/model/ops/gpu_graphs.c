@@ -70,16 +70,8 @@ static bool add_kernel(struct reader *r, uint32_t line, uint32_t i)
 static int in_order(const void *a, const void *b)
 {
 	const struct kernel *x = a, *y = b;
-	if (x->program_id != y->program_id)
-		return x->program_id < y->program_id ? -1 : 1;
-	int by_caller = ss_str_cmp(x->caller, y->caller);
-	if (by_caller)
-		return by_caller;
-	if (x->launch != y->launch)
-		return x->launch < y->launch ? -1 : 1;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	return x->line != y->line ? (x->line < y->line ? -1 : 1) : x->event < y->event ? -1 : x->event > y->event;
+	return SS_CMP(x->program_id, y->program_id) ?: ss_str_cmp(x->caller, y->caller) ?: SS_CMP(x->launch, y->launch) ?:
+	       SS_CMP(x->begin_ps, y->begin_ps) ?: SS_CMP(x->line, y->line) ?: SS_CMP(x->event, y->event);
 }
 
 static bool find_kernels(struct reader *r)

@@ -265,30 +265,16 @@ static bool name_op(struct pass *s, const struct ss_gpu_stats *e, struct ss_kern
 
 static int compare_dims(const uint32_t a[3], const uint32_t b[3])
 {
-	for (size_t i = 0; i < 3; i++)
-		if (a[i] != b[i])
-			return a[i] < b[i] ? -1 : 1;
-	return 0;
+	return SS_CMP(a[0], b[0]) ?: SS_CMP(a[1], b[1]) ?: SS_CMP(a[2], b[2]);
 }
 
 /* By what makes two rows different; 0: the same kernel. */
 static int compare_keys(const struct ss_kernel *a, const struct ss_kernel *b)
 {
-	int order = ss_str_cmp(a->name, b->name);
-	if (order)
-		return order;
-	if ((order = compare_dims(a->grid, b->grid)) || (order = compare_dims(a->block, b->block)))
-		return order;
-#define BY(member) \
-	if (a->member != b->member) \
-	return a->member < b->member ? -1 : 1
-	BY(regs);
-	BY(static_shmem_bytes);
-	BY(dynamic_shmem_bytes);
-	BY(uses_tensor_core);
-	BY(is_eligible);
-#undef BY
-	return ss_str_cmp(a->op_name, b->op_name);
+	return ss_str_cmp(a->name, b->name) ?: compare_dims(a->grid, b->grid) ?: compare_dims(a->block, b->block) ?:
+	       SS_CMP(a->regs, b->regs) ?: SS_CMP(a->static_shmem_bytes, b->static_shmem_bytes) ?:
+	       SS_CMP(a->dynamic_shmem_bytes, b->dynamic_shmem_bytes) ?: SS_CMP(a->uses_tensor_core, b->uses_tensor_core) ?:
+	       SS_CMP(a->is_eligible, b->is_eligible) ?: ss_str_cmp(a->op_name, b->op_name);
 }
 
 static uint64_t hash_of(const struct ss_kernel *k)
@@ -419,9 +405,7 @@ static bool add_plane(struct pass *s, const struct ss_plane *p, struct ss_err *e
 static int longest_first(const void *a, const void *b)
 {
 	const struct ss_kernel *ka = a, *kb = b;
-	if (ka->total_ns != kb->total_ns)
-		return ka->total_ns > kb->total_ns ? -1 : 1;
-	return compare_keys(ka, kb);
+	return SS_CMP(kb->total_ns, ka->total_ns) ?: compare_keys(ka, kb);
 }
 
 void ss_kernels_sort(struct ss_kernels *k)

@@ -189,9 +189,7 @@ struct ranked {
 static int larger_first(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
-	if (x->size != y->size)
-		return x->size > y->size ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return SS_CMP(y->size, x->size) ?: SS_CMP(x->order, y->order);
 }
 
 /*

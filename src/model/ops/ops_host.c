@@ -214,9 +214,7 @@ struct place {
 static int by_begin(const void *a, const void *b)
 {
 	const struct place *pa = a, *pb = b;
-	if (pa->begin_ps != pb->begin_ps)
-		return pa->begin_ps < pb->begin_ps ? -1 : 1;
-	return pa->event < pb->event ? -1 : pa->event > pb->event;
+	return SS_CMP(pa->begin_ps, pb->begin_ps) ?: SS_CMP(pa->event, pb->event);
 }
 
 /* Lines that the file holds in another order than that of time. */

@@ -104,11 +104,7 @@ static bool add_module(struct pass *s, const struct ss_line *l, uint32_t i)
 static int by_begin(const void *a, const void *b)
 {
 	const struct module *ma = a, *mb = b;
-	if (ma->begin_ps != mb->begin_ps)
-		return ma->begin_ps < mb->begin_ps ? -1 : 1;
-	if (ma->end_ps != mb->end_ps)
-		return ma->end_ps > mb->end_ps ? -1 : 1;
-	return ma->db < mb->db ? -1 : ma->db > mb->db;
+	return SS_CMP(ma->begin_ps, mb->begin_ps) ?: SS_CMP(mb->end_ps, ma->end_ps) ?: SS_CMP(ma->db, mb->db);
 }
 
 /* SS_NONE: no operation; 0: no memory; else 1 + index. */

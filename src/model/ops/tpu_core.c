@@ -453,23 +453,19 @@ static bool make_ops(struct pass *s)
 static int by_group(const void *a, const void *b)
 {
 	const struct run *ra = a, *rb = b;
-	if (ra->group != rb->group)
-		return ra->group < rb->group ? -1 : 1;
-	return ra->first_cat < rb->first_cat ? -1 : ra->first_cat > rb->first_cat;
+	return SS_CMP(ra->group, rb->group) ?: SS_CMP(ra->first_cat, rb->first_cat);
 }
 
 static int by_group_and_id(const void *a, const void *b)
 {
 	const struct collective *ca = a, *cb = b;
-	if (ca->group != cb->group)
-		return ca->group < cb->group ? -1 : 1;
-	return ca->c.id < cb->c.id ? -1 : ca->c.id > cb->c.id;
+	return SS_CMP(ca->group, cb->group) ?: SS_CMP(ca->c.id, cb->c.id);
 }
 
 static int by_category(const void *a, const void *b)
 {
 	const struct ss_cat_time *ca = a, *cb = b;
-	return ca->category < cb->category ? -1 : ca->category > cb->category;
+	return SS_CMP(ca->category, cb->category);
 }
 
 static bool read_markers(const struct ss_plane *p, struct ss_step_marker **out, size_t *n)

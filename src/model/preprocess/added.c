@@ -32,19 +32,13 @@ bool ss_added_str(struct ss_added *a, struct ss_added_stats *to, uint32_t event,
 static int by_line(const void *a, const void *b)
 {
 	const struct ss_added_entry *x = a, *y = b;
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	if (x->stat.event != y->stat.event)
-		return x->stat.event < y->stat.event ? -1 : 1;
-	return x->stat.stat < y->stat.stat ? -1 : x->stat.stat > y->stat.stat;
+	return SS_CMP(x->to, y->to) ?: SS_CMP(x->stat.event, y->stat.event) ?: SS_CMP(x->stat.stat, y->stat.stat);
 }
 
 static int by_event(const void *a, const void *b)
 {
 	const struct ss_added_stat *x = a, *y = b;
-	if (x->event != y->event)
-		return x->event < y->event ? -1 : 1;
-	return x->stat < y->stat ? -1 : x->stat > y->stat;
+	return SS_CMP(x->event, y->event) ?: SS_CMP(x->stat, y->stat);
 }
 
 static bool deliver(struct ss_added_stats *to, const struct ss_added_entry *v, size_t n)

@@ -210,10 +210,8 @@ static bool credit_lines(struct ss_forest_line *fl)
 static int by_event(const void *a, const void *b)
 {
 	const struct ss_event_link *x = a, *y = b;
-	if (x->event != y->event)
-		return x->event < y->event ? -1 : 1;
 	/* In the order of their kinds, so that the parents of a node come in that order. */
-	return x->key < y->key ? -1 : x->key > y->key;
+	return SS_CMP(x->event, y->event) ?: SS_CMP(x->key, y->key);
 }
 
 static void sort_links(struct ss_event_link *links, size_t n)

@@ -14,12 +14,6 @@ struct part {
 	struct ss_node node;
 };
 
-static int by_value(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
 bool ss_forest_captured(const struct ss_forest *f, struct ss_captured *out)
 {
 	*out = (struct ss_captured){ 0 };
@@ -30,18 +24,18 @@ bool ss_forest_captured(const struct ss_forest *f, struct ss_captured *out)
 				return false;
 			}
 	if (out->ids.n)
-		qsort(out->ids.v, out->ids.n, sizeof(*out->ids.v), by_value);
+		qsort(out->ids.v, out->ids.n, sizeof(*out->ids.v), ss_cmp_i64);
 	return true;
 }
 
 bool ss_captured_has(const struct ss_captured *c, int64_t id)
 {
-	return c->ids.n && bsearch(&id, c->ids.v, c->ids.n, sizeof(*c->ids.v), by_value);
+	return c->ids.n && bsearch(&id, c->ids.v, c->ids.n, sizeof(*c->ids.v), ss_cmp_i64);
 }
 
 static int cmp(int64_t a, int64_t b)
 {
-	return a < b ? -1 : a > b;
+	return SS_CMP(a, b);
 }
 
 static int by_node(struct ss_node a, struct ss_node b)

@@ -27,7 +27,7 @@ static bool is_grouped(const struct ss_grouping *g, struct ss_node n)
 
 static int cmp(int64_t a, int64_t b)
 {
-	return a < b ? -1 : a > b;
+	return SS_CMP(a, b);
 }
 
 struct root {
@@ -106,12 +106,6 @@ static bool make_groups(struct ss_grouping *g, struct ss_err *err)
 	return true;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* Lists of parents (or children, with the halves of the pairs swapped) of all groups, out of sorted pairs. */
 static bool list_relations(struct ss_grouping *g, bool parents)
 {
@@ -122,7 +116,7 @@ static bool list_relations(struct ss_grouping *g, bool parents)
 		return false;
 	for (size_t i = 0; parents && i < n; i++)
 		v[i] = v[i] << 32 | v[i] >> 32;
-	qsort(v, n, sizeof(*v), by_value);
+	qsort(v, n, sizeof(*v), ss_cmp_u64);
 	for (size_t i = 0; i < n; i++) {
 		struct ss_group *group = &g->groups.v[v[i] >> 32];
 		ids[i] = (int64_t)(v[i] & UINT32_MAX);

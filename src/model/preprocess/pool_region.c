@@ -42,11 +42,7 @@ static bool find_regions(const struct ss_plane *p, const struct ss_line *l, uint
 static int by_time(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	if (x->dur_ps != y->dur_ps)
-		return x->dur_ps > y->dur_ps ? -1 : 1;
-	return x->from + 1 < y->from + 1 ? -1 : x->from + 1 > y->from + 1;
+	return SS_CMP(x->begin_ps, y->begin_ps) ?: SS_CMP(y->dur_ps, x->dur_ps) ?: SS_CMP(x->from + 1, y->from + 1);
 }
 
 /*

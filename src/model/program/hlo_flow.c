@@ -131,13 +131,8 @@ static bool take_all(struct walk *w, uint32_t i, bool root)
 static int by_ends(const void *p, const void *q)
 {
 	const struct ss_hlo_taken *a = p, *b = q;
-	if (a->producer != b->producer)
-		return a->producer < b->producer ? -1 : 1;
-	if (a->consumer != b->consumer)
-		return a->consumer < b->consumer ? -1 : 1;
-	if (a->element != b->element)
-		return a->element < b->element ? -1 : 1;
-	return (a->value > b->value) - (a->value < b->value);
+	return SS_CMP(a->producer, b->producer) ?: SS_CMP(a->consumer, b->consumer) ?:
+	       SS_CMP(a->element, b->element) ?: SS_CMP(a->value, b->value);
 }
 
 static void keep_once(struct ss_hlo_flow *f)

@@ -70,7 +70,7 @@ static bool is_program_of(struct ss_str module, struct ss_str function)
 static int by_id(const void *a, const void *b)
 {
 	const struct program *x = a, *y = b;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return SS_CMP(x->id, y->id);
 }
 
 static bool read_params(struct program *p, const struct ss_hlo_module *m)

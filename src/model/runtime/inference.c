@@ -662,7 +662,7 @@ static void name_batches(struct ss_inference *out)
 static int by_id(const void *a, const void *b)
 {
 	const struct facts *x = *(const struct facts *const *)a, *y = *(const struct facts *const *)b;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return SS_CMP(x->id, y->id);
 }
 
 /* Groups in the order of their ids; NULL when memory is out. */

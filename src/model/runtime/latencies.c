@@ -102,9 +102,7 @@ static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact,
 static int by_total(const void *a, const void *b)
 {
 	const struct ss_latency *x = a, *y = b;
-	if (x->total != y->total)
-		return x->total < y->total ? -1 : 1;
-	return x->device < y->device ? -1 : x->device > y->device;
+	return SS_CMP(x->total, y->total) ?: SS_CMP(x->device, y->device);
 }
 
 static bool end(void *data, struct ss_err *err)

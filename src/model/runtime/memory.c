@@ -197,17 +197,13 @@ static bool collect(struct collector *c, const struct ss_host *h, struct ss_err 
 
 static int in_file(const struct ss_mem_event *a, const struct ss_mem_event *b)
 {
-	if (a->line != b->line)
-		return a->line < b->line ? -1 : 1;
-	return a->event < b->event ? -1 : a->event > b->event;
+	return SS_CMP(a->line, b->line) ?: SS_CMP(a->event, b->event);
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct ss_mem_event *ea = a, *eb = b;
-	if (ea->time_ps != eb->time_ps)
-		return ea->time_ps < eb->time_ps ? -1 : 1;
-	return in_file(ea, eb);
+	return SS_CMP(ea->time_ps, eb->time_ps) ?: in_file(ea, eb);
 }
 
 /* Each line is mostly sorted already, and so is an allocator that one thread uses. */
@@ -544,21 +540,15 @@ static int order(const void *a, const void *b)
 {
 	const struct ss_mem_active *ra = a, *rb = b;
 	const struct ss_mem_details *da = &ra->d, *db = &rb->d;
-	if (ra->bytes != rb->bytes)
-		return ra->bytes > rb->bytes ? -1 : 1;
-	if (da->requested_bytes != db->requested_bytes)
-		return da->requested_bytes > db->requested_bytes ? -1 : 1;
-	int c = ss_str_cmp(da->tf_op, db->tf_op);
-	c = c ? c : ss_str_cmp(da->region_type, db->region_type);
-	c = c ? c : ss_str_cmp(da->data_type, db->data_type);
-	return c ? c : ss_str_cmp(da->shape, db->shape);
+	return SS_CMP(rb->bytes, ra->bytes) ?: SS_CMP(db->requested_bytes, da->requested_bytes) ?:
+	       ss_str_cmp(da->tf_op, db->tf_op) ?: ss_str_cmp(da->region_type, db->region_type) ?:
+	       ss_str_cmp(da->data_type, db->data_type) ?: ss_str_cmp(da->shape, db->shape);
 }
 
 static int order_then_event(const void *a, const void *b)
 {
 	uint32_t ea = ((const struct ss_mem_active *)a)->event, eb = ((const struct ss_mem_active *)b)->event;
-	int c = order(a, b);
-	return c ? c : ea < eb ? -1 : ea > eb;
+	return order(a, b) ?: SS_CMP(ea, eb);
 }
 
 static struct ss_mem_active made_up(bool stack, int64_t bytes)

@@ -14,10 +14,8 @@ bool ss_serve_edges_add(struct ss_serve_edges *e, int64_t begin_ps, int64_t end_
 static int by_time(const void *a, const void *b)
 {
 	const struct ss_serve_edge *x = a, *y = b;
-	if (x->at_ps != y->at_ps)
-		return x->at_ps < y->at_ps ? -1 : 1;
 	/* Ends before begins. */
-	return x->code < y->code ? -1 : x->code > y->code;
+	return SS_CMP(x->at_ps, y->at_ps) ?: SS_CMP(x->code, y->code);
 }
 
 void ss_serve_edges_sum(struct ss_serve_edges *e, uint64_t work_ps[SS_SERVE_WORK_COUNT])

@@ -297,7 +297,7 @@ struct span {
 static int by_address(const void *a, const void *b)
 {
 	uint64_t x = ((const struct span *)a)->begin, y = ((const struct span *)b)->begin;
-	return x < y ? -1 : x > y;
+	return SS_CMP(x, y);
 }
 
 /*

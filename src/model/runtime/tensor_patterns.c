@@ -75,9 +75,7 @@ static bool rank_texts(struct ss_tensors *t, struct named **order)
 static int by_group(const void *a, const void *b)
 {
 	const struct ss_tensor *x = a, *y = b;
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->text < y->text ? -1 : x->text > y->text;
+	return SS_CMP(x->group, y->group) ?: SS_CMP(x->text, y->text);
 }
 
 struct chars {

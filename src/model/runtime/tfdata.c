@@ -372,11 +372,7 @@ struct root_call {
 static int by_pipeline(const void *a, const void *b)
 {
 	const struct root_call *x = a, *y = b;
-	if (x->pipeline != y->pipeline)
-		return x->pipeline < y->pipeline ? -1 : 1;
-	if (x->dur_ps != y->dur_ps)
-		return x->dur_ps > y->dur_ps ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	return SS_CMP(x->pipeline, y->pipeline) ?: SS_CMP(y->dur_ps, x->dur_ps) ?: SS_CMP(x->node, y->node);
 }
 
 static bool add_pipeline(struct pass *p, uint32_t iterator, uint32_t *out)

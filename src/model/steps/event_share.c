@@ -116,9 +116,7 @@ struct pass {
 static int by_id(const void *a, const void *b)
 {
 	const struct step *x = a, *y = b;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->dur_ps > y->dur_ps ? -1 : x->dur_ps < y->dur_ps;
+	return SS_CMP(x->id, y->id) ?: SS_CMP(y->dur_ps, x->dur_ps);
 }
 
 /* The steps of a host that count: [*from, *to]. Cut ones at the ends are left out. */
@@ -182,15 +180,9 @@ static bool add_host(struct pass *p, struct ss_str hostname)
 	return ok;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
 static double median(double *v, size_t n)
 {
-	qsort(v, n, sizeof(*v), ascending);
+	qsort(v, n, sizeof(*v), ss_cmp_double);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 

@@ -200,7 +200,7 @@ static bool walk_line(struct pass *s, const struct ss_line *l)
 static int by_group(const void *a, const void *b)
 {
 	const struct ss_host_mark *ma = a, *mb = b;
-	return ma->group < mb->group ? -1 : ma->group > mb->group;
+	return SS_CMP(ma->group, mb->group);
 }
 
 bool ss_host_marks_read(struct ss_host_marks *out, struct ss_work_spans *spans,

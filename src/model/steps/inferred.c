@@ -114,11 +114,7 @@ static double covered_frac(const struct finder *f, const struct ss_period *p)
 static int by_time(const void *a, const void *b)
 {
 	const struct ss_occurrence *oa = a, *ob = b;
-	if (oa->begin_ps != ob->begin_ps)
-		return oa->begin_ps < ob->begin_ps ? -1 : 1;
-	if (oa->end_ps != ob->end_ps)
-		return oa->end_ps > ob->end_ps ? -1 : 1;
-	return oa->name < ob->name ? -1 : oa->name > ob->name;
+	return SS_CMP(oa->begin_ps, ob->begin_ps) ?: SS_CMP(ob->end_ps, oa->end_ps) ?: SS_CMP(oa->name, ob->name);
 }
 
 /* Search the sequence gathered, and keep its period if it is the surest yet. */

@@ -93,7 +93,7 @@ static void list_positions(struct search *s)
 static int by_size(const void *a, const void *b)
 {
 	uint32_t ua = *(const uint32_t *)a, ub = *(const uint32_t *)b;
-	return ua < ub ? -1 : ua > ub;
+	return SS_CMP(ua, ub);
 }
 
 /* The similarity of the segments that begin with this name. */
@@ -158,12 +158,6 @@ static const struct name *first_of_step(const struct search *s, const struct nam
 	return best;
 }
 
-static int by_length(const void *a, const void *b)
-{
-	uint64_t ua = *(const uint64_t *)a, ub = *(const uint64_t *)b;
-	return ua < ub ? -1 : ua > ub;
-}
-
 static uint64_t length(const struct ss_period *p, size_t i)
 {
 	return (uint64_t)p->end_ps[i] - (uint64_t)p->begin_ps[i];
@@ -174,7 +168,7 @@ static uint64_t median_length(const struct ss_period *p, uint64_t *v)
 {
 	for (size_t i = 0; i < p->n; i++)
 		v[i] = length(p, i);
-	qsort(v, p->n, sizeof(*v), by_length);
+	qsort(v, p->n, sizeof(*v), ss_cmp_u64);
 	return v[p->n / 2];
 }
 
@@ -182,7 +176,7 @@ static void set_regularity(struct ss_period *p, uint64_t median_ps, uint64_t *v)
 {
 	for (size_t i = 0; i < p->n; i++)
 		v[i] = length(p, i) > median_ps ? length(p, i) - median_ps : median_ps - length(p, i);
-	qsort(v, p->n, sizeof(*v), by_length);
+	qsort(v, p->n, sizeof(*v), ss_cmp_u64);
 	double off = median_ps ? (double)v[p->n / 2] / (double)median_ps : 1;
 	p->regular_frac = 1 / (1 + off);
 }

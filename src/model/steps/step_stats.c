@@ -159,9 +159,7 @@ struct shortest {
 static int by_id(const void *a, const void *b)
 {
 	const struct shortest *sa = a, *sb = b;
-	if (sa->id != sb->id)
-		return sa->id < sb->id ? -1 : 1;
-	return sa->time_ps < sb->time_ps ? -1 : sa->time_ps > sb->time_ps;
+	return SS_CMP(sa->id, sb->id) ?: SS_CMP(sa->time_ps, sb->time_ps);
 }
 
 static const struct ss_collective *collectives_of(const struct ss_step_core *c, uint32_t *n)

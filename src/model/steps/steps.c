@@ -269,7 +269,7 @@ static bool common_range(const struct member *members, size_t n, const struct me
 static int by_core_id(const void *a, const void *b)
 {
 	const struct ss_step_core *ca = a, *cb = b;
-	return ca->core_id < cb->core_id ? -1 : ca->core_id > cb->core_id;
+	return SS_CMP(ca->core_id, cb->core_id);
 }
 
 /* Step `i` of the chief, of all members together. */

@@ -48,7 +48,7 @@ static bool add_step(struct ss_host_steps *out, const struct ss_torch *t, const 
 static int by_number(const void *a, const void *b)
 {
 	const struct ss_torch_step_time *x = a, *y = b;
-	return x->step.number < y->step.number ? -1 : x->step.number > y->step.number;
+	return SS_CMP(x->step.number, y->step.number);
 }
 
 static bool fill(struct ss_host_steps *out, const struct ss_torch *t)

@@ -31,7 +31,7 @@ struct sparse {
 static int by_begin(const void *a, const void *b)
 {
 	const struct interval *ia = a, *ib = b;
-	return ia->begin_ps < ib->begin_ps ? -1 : ia->begin_ps > ib->begin_ps;
+	return SS_CMP(ia->begin_ps, ib->begin_ps);
 }
 
 /* Sort and join what overlaps; returns how many are left. */
@@ -221,7 +221,7 @@ static bool take_host_input(struct ss_step *step, uint64_t input_ps, struct ss_s
 static int by_core_id(const void *a, const void *b)
 {
 	const struct ss_step_core *ca = a, *cb = b;
-	return ca->core_id < cb->core_id ? -1 : ca->core_id > cb->core_id;
+	return SS_CMP(ca->core_id, cb->core_id);
 }
 
 /* As the program's thread calls it, "train 8"; else the number on the device's line. */

@@ -81,9 +81,7 @@ void ss_sweep_free(struct ss_sweep *w)
 static int by_time(const void *a, const void *b)
 {
 	const struct boundary *ba = a, *bb = b;
-	if (ba->at_ps != bb->at_ps)
-		return ba->at_ps < bb->at_ps ? -1 : 1;
-	return ba->code < bb->code ? -1 : ba->code > bb->code;
+	return SS_CMP(ba->at_ps, bb->at_ps) ?: SS_CMP(ba->code, bb->code);
 }
 
 static bool list_boundaries(struct ss_sweep *w, uint32_t group, struct boundary **out, size_t *n)

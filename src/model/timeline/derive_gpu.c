@@ -352,11 +352,7 @@ struct stream {
 static int by_weight(const void *a, const void *b)
 {
 	const struct stream *x = a, *y = b;
-	if (x->compute != y->compute)
-		return x->compute ? -1 : 1;
-	if (x->nevents != y->nevents)
-		return x->nevents > y->nevents ? -1 : 1;
-	return x->line < y->line ? -1 : x->line > y->line;
+	return SS_CMP(y->compute, x->compute) ?: SS_CMP(y->nevents, x->nevents) ?: SS_CMP(x->line, y->line);
 }
 
 static bool derive_streams(struct gpu *g, struct ss_err *err)

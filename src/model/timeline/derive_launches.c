@@ -79,13 +79,8 @@ static bool read_launches(struct launching *a, const struct ss_plane *p, const s
 static int by_device_and_time(const void *a, const void *b)
 {
 	const struct launches *x = a, *y = b;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->begin_ps != y->begin_ps)
-		return x->begin_ps < y->begin_ps ? -1 : 1;
-	if (x->end_ps != y->end_ps)
-		return x->end_ps > y->end_ps ? -1 : 1;
-	return x->group < y->group ? -1 : x->group > y->group;
+	return SS_CMP(x->device, y->device) ?: SS_CMP(x->begin_ps, y->begin_ps) ?: SS_CMP(y->end_ps, x->end_ps) ?:
+	       SS_CMP(x->group, y->group);
 }
 
 static bool add_stats(struct ss_display_line *l, const struct launches *v)

@@ -96,8 +96,7 @@ static int by_plane_name(const void *a, const void *b)
 {
 	const struct ss_display_plane *pa = *(const struct ss_display_plane *const *)a;
 	const struct ss_display_plane *pb = *(const struct ss_display_plane *const *)b;
-	int order = ss_str_cmp(pa->base.name, pb->base.name);
-	return order ? order : pa < pb ? -1 : pa > pb;
+	return ss_str_cmp(pa->base.name, pb->base.name) ?: SS_CMP(pa, pb);
 }
 
 static bool add_host_planes(struct ss_trace *tr, struct ss_err *err)
@@ -133,9 +132,7 @@ static size_t add_planes_of(struct ss_trace *tr, struct ss_str prefix, int kind)
 static int by_device(const void *a, const void *b)
 {
 	const struct ss_trace_section *sa = a, *sb = b;
-	if (sa->device != sb->device)
-		return sa->device < sb->device ? -1 : 1;
-	return sa->plane < sb->plane ? -1 : sa->plane > sb->plane;
+	return SS_CMP(sa->device, sb->device) ?: SS_CMP(sa->plane, sb->plane);
 }
 
 static bool build_sections(struct ss_trace *tr, struct ss_err *err)
@@ -194,13 +191,13 @@ static bool make_order(struct prep *p)
 static int flow_by_pos(const void *a, const void *b)
 {
 	const struct ss_track_flow *fa = a, *fb = b;
-	return fa->pos < fb->pos ? -1 : fa->pos > fb->pos;
+	return SS_CMP(fa->pos, fb->pos);
 }
 
 static int name_by_pos(const void *a, const void *b)
 {
 	const struct ss_track_name *na = a, *nb = b;
-	return na->pos < nb->pos ? -1 : na->pos > nb->pos;
+	return SS_CMP(na->pos, nb->pos);
 }
 
 /* Event numbers of flows and names become positions. */
@@ -387,16 +384,12 @@ static uint32_t thread_of(const struct ss_display_line *l)
 static int by_resource(const void *a, const void *b)
 {
 	const struct prep *pa = a, *pb = b;
-	if (pa->section != pb->section)
-		return pa->section < pb->section ? -1 : 1;
+	uint32_t ra = thread_of(pa->line), rb = thread_of(pb->line);
 	/*
 	 * Counters and asynchronous events first is XProf's order; for people, threads by number
 	 * are the frame.
 	 */
-	uint32_t ra = thread_of(pa->line), rb = thread_of(pb->line);
-	if (ra != rb)
-		return ra < rb ? -1 : 1;
-	return pa->line < pb->line ? -1 : pa->line > pb->line;
+	return SS_CMP(pa->section, pb->section) ?: SS_CMP(ra, rb) ?: SS_CMP(pa->line, pb->line);
 }
 
 static bool list_lines(struct build *b, struct ss_err *err)
@@ -478,8 +471,7 @@ struct named {
 static int by_name_pos(const void *a, const void *b)
 {
 	const struct named *na = a, *nb = b;
-	int order = ss_str_cmp(na->name, nb->name);
-	return order ? order : na->pos < nb->pos ? -1 : na->pos > nb->pos;
+	return ss_str_cmp(na->name, nb->name) ?: SS_CMP(na->pos, nb->pos);
 }
 
 static bool add_named_track(struct build *b, const struct prep *p, const struct ss_track *line, const struct named *v,

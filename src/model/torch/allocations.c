@@ -136,9 +136,7 @@ static bool add_rows(const struct ss_torch *t, uint32_t device, struct sums *s, 
 static int most_first(const void *a, const void *b)
 {
 	const struct ss_torch_op_memory *x = a, *y = b;
-	if (x->self_allocated_bytes != y->self_allocated_bytes)
-		return x->self_allocated_bytes > y->self_allocated_bytes ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return SS_CMP(y->self_allocated_bytes, x->self_allocated_bytes) ?: SS_CMP(x->name, y->name);
 }
 
 static bool add_device(const struct ss_torch *t, const struct ss_torch_memory_at *v, size_t n, struct sums *s,

@@ -159,9 +159,7 @@ static struct ss_torch_comm_call gloo_call(const struct ss_torch *t, const struc
 static int by_begin(const void *a, const void *b)
 {
 	const struct ss_torch_comm_call *x = a, *y = b;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+	return SS_CMP(x->begin_ns, y->begin_ns) ?: SS_CMP(x->end_ns, y->end_ns);
 }
 
 bool ss_torch_comm_calls(const struct ss_torch *t, struct ss_torch_comm_call **out, size_t *n)

@@ -36,13 +36,8 @@ struct ended {
 static int by_end(const void *a, const void *b)
 {
 	const struct ended *x = a, *y = b;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns < y->end_ns ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->event < y->event ? -1 : 1;
+	return SS_CMP(x->device, y->device) ?: SS_CMP(x->end_ns, y->end_ns) ?: SS_CMP(x->begin_ns, y->begin_ns) ?:
+	       SS_CMP(x->event, y->event);
 }
 
 static uint32_t *order_by_end(const struct ss_torch *t, bool together)
@@ -131,9 +126,7 @@ static bool is_blocking(struct ss_str name)
 static int blocking_by_end(const void *a, const void *b)
 {
 	const struct blocking *x = a, *y = b;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns < y->end_ns ? -1 : 1;
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+	return SS_CMP(x->end_ns, y->end_ns) ?: SS_CMP(x->begin_ns, y->begin_ns);
 }
 
 static bool list_blocking(struct walk *w)
@@ -269,7 +262,7 @@ static void find_last(const struct ss_torch *t, uint32_t *last)
 static int by_begin(const void *a, const void *b)
 {
 	const struct ss_torch_step *x = a, *y = b;
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+	return SS_CMP(x->begin_ns, y->begin_ns);
 }
 
 /* What threads were in while the path was on the host. */

@@ -20,13 +20,8 @@ struct place {
 static int by_place(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->event < y->event ? -1 : 1;
+	return SS_CMP(x->device, y->device) ?: SS_CMP(x->stream, y->stream) ?: SS_CMP(x->begin_ns, y->begin_ns) ?:
+	       SS_CMP(x->event, y->event);
 }
 
 uint32_t *ss_torch_by_stream(const struct ss_torch *t)
@@ -109,9 +104,7 @@ struct edge {
 static int by_time(const void *a, const void *b)
 {
 	const struct edge *x = a, *y = b;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return x->begins - y->begins;
+	return SS_CMP(x->time_ns, y->time_ns) ?: x->begins - y->begins;
 }
 
 /*

@@ -100,11 +100,7 @@ static struct ss_torch_holder *holder(const struct run *r, const struct ss_torch
 static int most_first(const void *a, const void *b)
 {
 	const struct ss_torch_holder *x = a, *y = b;
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	if (x->op != y->op)
-		return x->op < y->op ? -1 : 1;
-	return x->module < y->module ? -1 : x->module > y->module;
+	return SS_CMP(y->bytes, x->bytes) ?: SS_CMP(x->op, y->op) ?: SS_CMP(x->module, y->module);
 }
 
 static bool add_holders(const struct run *r, struct ss_torch_held *out)

@@ -2,6 +2,7 @@
 #include "model/torch/intervals.h"
 
 #include "base/bisect.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@ bool ss_intervals_add(struct ss_intervals *s, int64_t begin_ns, int64_t end_ns)
 static int by_begin(const void *a, const void *b)
 {
 	const struct ss_interval *x = a, *y = b;
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+	return SS_CMP(x->begin_ns, y->begin_ns);
 }
 
 void ss_intervals_unite(struct ss_intervals *s)

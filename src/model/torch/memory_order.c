@@ -6,11 +6,7 @@
 static int by_device(const void *a, const void *b)
 {
 	const struct ss_torch_memory_at *x = a, *y = b;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
+	return SS_CMP(x->device, y->device) ?: SS_CMP(x->time_ns, y->time_ns) ?: SS_CMP(x->event, y->event);
 }
 
 struct ss_torch_memory_at *ss_torch_memory_order(const struct ss_torch *t)

@@ -14,9 +14,7 @@
 static int by_begin(const void *a, const void *b)
 {
 	const struct ss_torch_step *x = a, *y = b;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return SS_CMP(x->begin_ns, y->begin_ns) ?: SS_CMP(x->number, y->number);
 }
 
 static void widen(struct ss_torch_step *s, int64_t begin_ns, int64_t end_ns)

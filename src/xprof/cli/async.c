@@ -50,9 +50,7 @@ struct kind {
 static int by_exposed(const void *p, const void *q)
 {
 	const struct kind *a = p, *b = q;
-	if (a->b.exposed_ps != b->b.exposed_ps)
-		return a->b.exposed_ps > b->b.exposed_ps ? -1 : 1;
-	return ss_str_cmp(a->name, b->name);
+	return SS_CMP(b->b.exposed_ps, a->b.exposed_ps) ?: ss_str_cmp(a->name, b->name);
 }
 
 static bool put_kinds(struct overlap *a)
@@ -111,13 +109,8 @@ static int by_rank(const void *p, const void *q)
 {
 	const struct ss_async_op *a = *(const struct ss_async_op *const *)p,
 				 *b = *(const struct ss_async_op *const *)q;
-	if (a->exposed_ps != b->exposed_ps)
-		return a->exposed_ps > b->exposed_ps ? -1 : 1;
-	if (a->plane != b->plane)
-		return a->plane < b->plane ? -1 : 1;
-	if (a->begin_ps != b->begin_ps)
-		return a->begin_ps < b->begin_ps ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return SS_CMP(b->exposed_ps, a->exposed_ps) ?: SS_CMP(a->plane, b->plane) ?:
+	       SS_CMP(a->begin_ps, b->begin_ps) ?: SS_CMP(a, b);
 }
 
 static bool put_top(struct overlap *a, int64_t most)
@@ -158,9 +151,7 @@ struct pair {
 static int by_time(const void *p, const void *q)
 {
 	const struct pair *a = p, *b = q;
-	if (a->ps != b->ps)
-		return a->ps > b->ps ? -1 : 1;
-	return a->i < b->i ? -1 : a->i > b->i;
+	return SS_CMP(b->ps, a->ps) ?: SS_CMP(a->i, b->i);
 }
 
 static void put_engine(const struct overlap *a, struct xv *v, const struct ss_async_engine *e)

@@ -101,17 +101,9 @@ struct counter_key {
 static int by_value(const void *a, const void *b)
 {
 	const struct counter_key *x = a, *y = b;
-	bool ox = x->value == UINT64_MAX, oy = y->value == UINT64_MAX;
-	if (ox != oy)
-		return ox ? 1 : -1;
-	if (x->value != y->value)
-		return x->value > y->value ? -1 : 1;
-	int order = ss_str_cmp(ss_cell_str(y->t, y->row, "Counter"),
-			       ss_cell_str(x->t, x->row, "Counter"));
-	if (!order)
-		order = ss_str_cmp(ss_cell_str(y->t, y->row, "Kernel"),
-				   ss_cell_str(x->t, x->row, "Kernel"));
-	return order ? order : x->row < y->row ? -1 : 1;
+	return SS_CMP(x->value == UINT64_MAX, y->value == UINT64_MAX) ?: SS_CMP(y->value, x->value) ?:
+	       ss_str_cmp(ss_cell_str(y->t, y->row, "Counter"), ss_cell_str(x->t, x->row, "Counter")) ?:
+	       ss_str_cmp(ss_cell_str(y->t, y->row, "Kernel"), ss_cell_str(x->t, x->row, "Kernel")) ?: SS_CMP(x->row, y->row);
 }
 
 static bool put_names(struct xcli *x, const struct ss_table *t, const char *col, struct xv *counts,

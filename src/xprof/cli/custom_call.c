@@ -320,9 +320,7 @@ struct ranked {
 static int by_key(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
-	if (x->key != y->key)
-		return x->key > y->key ? -1 : 1;
-	return x->i < y->i ? -1 : x->i > y->i;
+	return SS_CMP(y->key, x->key) ?: SS_CMP(x->i, y->i);
 }
 
 bool xcli_rank(struct xcli *x, const double *key, size_t n, uint32_t **order)

@@ -208,12 +208,6 @@ static bool read_dimensions(struct xcli *x, struct groups *g)
 	       xcli_fail(x, XCLI_INVALID, "--group_by needs event, plane or line");
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* Linear between neighbours of the sorted durations. */
 static double percentile(const struct group *g, double q)
 {
@@ -234,7 +228,7 @@ static double deviation(const struct group *g)
 static void put_group(const struct groups *all, struct xv *list, struct group *g)
 {
 	struct xv *v = xv_add_object(list, NULL);
-	qsort(g->dur_ps, g->n, sizeof(*g->dur_ps), by_size);
+	qsort(g->dur_ps, g->n, sizeof(*g->dur_ps), ss_cmp_double);
 	for (size_t i = 0; i < all->ndimensions; i++)
 		xv_str(v, dimensions[all->order[i]], g->key[all->order[i]]);
 	xv_u64(v, "count", g->n);

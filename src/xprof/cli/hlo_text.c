@@ -191,10 +191,8 @@ struct place {
 static int by_distance(const void *p, const void *q)
 {
 	const struct place *a = p, *b = q;
-	if (a->distance != b->distance)
-		return a->distance < b->distance ? -1 : 1;
-	int order = ss_str_cmp(a->g->instrs[a->i].name, b->g->instrs[b->i].name);
-	return order ? order : a->i < b->i ? -1 : 1;
+	return SS_CMP(a->distance, b->distance) ?: ss_str_cmp(a->g->instrs[a->i].name, b->g->instrs[b->i].name) ?:
+	       SS_CMP(a->i, b->i);
 }
 
 static bool print(struct around *a, uint32_t centre, struct xv **out)

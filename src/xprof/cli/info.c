@@ -111,11 +111,6 @@ bool xcli_inspect_capture(struct xcli *x, struct xv **out)
 
 /* --- programs ---------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
-{
-	return ss_str_cmp(*(const struct ss_str *)a, *(const struct ss_str *)b);
-}
-
 bool xcli_modules(struct xcli *x, struct xcli_modules *list)
 {
 	struct ss_err err = { 0 };
@@ -144,7 +139,7 @@ bool xcli_modules(struct xcli *x, struct xcli_modules *list)
 				return xcli_no_memory(x);
 		}
 	}
-	qsort(list->v, list->n, sizeof(*list->v), by_name);
+	qsort(list->v, list->n, sizeof(*list->v), ss_cmp_str);
 	size_t kept = 0;
 	for (size_t i = 0; i < list->n; i++)
 		if (!kept || !ss_str_eq(list->v[kept - 1], list->v[i]))

@@ -58,7 +58,7 @@ struct stats {
 static int by_begin(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+	return SS_CMP(x->begin_ns, y->begin_ns);
 }
 
 /* The length of the union. */
@@ -194,11 +194,7 @@ struct ordered {
 static int by_place(const void *a, const void *b)
 {
 	const struct ordered *x = a, *y = b;
-	if (x->span.begin_ns != y->span.begin_ns)
-		return x->span.begin_ns < y->span.begin_ns ? -1 : 1;
-	if (x->span.end_ns != y->span.end_ns)
-		return x->span.end_ns > y->span.end_ns ? -1 : 1;
-	return x->i < y->i ? -1 : 1;
+	return SS_CMP(x->span.begin_ns, y->span.begin_ns) ?: SS_CMP(y->span.end_ns, x->span.end_ns) ?: SS_CMP(x->i, y->i);
 }
 
 static bool add_kernels(struct stats *s, const struct ss_xplane *p, const struct ss_xline *l,
@@ -342,11 +338,6 @@ static void put_kernel(struct xv *list, const struct kernel *k)
 	xv_bool(v, "is_intra_kernel_region", k->region);
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return ss_str_cmp(*(const struct ss_str *)a, *(const struct ss_str *)b);
-}
-
 static void put_summary(struct stats *s, struct xv *v, struct xv *records, size_t top_level)
 {
 	int64_t ns = covered(&s->all), custom = covered(&s->custom);
@@ -376,7 +367,7 @@ static void put_summary(struct stats *s, struct xv *v, struct xv *records, size_
 	xv_rounded(v, "total_duration_us_all_records", s->outermost_us, 4);
 	if (!s->nleft_out)
 		return;
-	qsort(s->left_out, s->nleft_out, sizeof(*s->left_out), by_text);
+	qsort(s->left_out, s->nleft_out, sizeof(*s->left_out), ss_cmp_str);
 	struct xv *out = xv_add_array(v, "excluded_intra_kernel_region_lines");
 	for (size_t i = 0; i < s->nleft_out; i++)
 		xv_str(out, NULL, s->left_out[i]);

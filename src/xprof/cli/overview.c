@@ -194,9 +194,7 @@ static void add_core(struct all_steps *all, int64_t core, struct ss_str host, do
 static int by_host(const void *a, const void *b)
 {
 	const struct host_steps *x = a, *y = b;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return ss_str_cmp(x->host, y->host);
+	return SS_CMP(x->number, y->number) ?: ss_str_cmp(x->host, y->host);
 }
 
 /*

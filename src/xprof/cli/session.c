@@ -15,11 +15,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static int by_name(const void *a, const void *b)
-{
-	return ss_str_cmp(*(const struct ss_str *)a, *(const struct ss_str *)b);
-}
-
 /* Is it there, and a directory? */
 static bool exists(const char *path, bool *directory)
 {
@@ -80,7 +75,7 @@ static bool list_runs(struct xcli *x, const char *dir, struct names *names)
 	if (d)
 		closedir(d);
 	if (names->v.n)
-		qsort(names->v.v, names->v.n, sizeof(*names->v.v), by_name);
+		qsort(names->v.v, names->v.n, sizeof(*names->v.v), ss_cmp_str);
 	return ok;
 }
 

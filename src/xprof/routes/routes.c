@@ -98,7 +98,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct ss_tool *ta = *(const struct ss_tool *const *)a, *tb = *(const struct ss_tool *const *)b;
 	size_t pa = place_of(ta->name), pb = place_of(tb->name);
-	return pa != pb ? (pa < pb ? -1 : 1) : strcmp(ta->name, tb->name);
+	return SS_CMP(pa, pb) ?: strcmp(ta->name, tb->name);
 }
 
 /* Which tools the run has files of their own for: stored answers, and without a profile whatever else they read. */
@@ -326,11 +326,6 @@ bool ss_route_data_csv(struct ss_call *c, struct ss_err *err)
 	return true;
 }
 
-static int by_str(const void *a, const void *b)
-{
-	return ss_str_cmp(*(const struct ss_str *)a, *(const struct ss_str *)b);
-}
-
 struct module_names {
 	SS_VEC(struct ss_str) v;
 	struct ss_arena *arena;
@@ -371,7 +366,7 @@ static bool list_modules(struct ss_model *m, void *arg, struct ss_arena *arena, 
 	if (ok && !names.v.n)
 		ok = ss_vec_push(&names.v, SS_STR("NO_MODULE")) || ss_fail_mem(err);
 	if (ok)
-		qsort(names.v.v, names.v.n, sizeof(*names.v.v), by_str);
+		qsort(names.v.v, names.v.n, sizeof(*names.v.v), ss_cmp_str);
 	for (size_t i = 0, any = 0; ok && i < names.v.n; i++)
 		if (i == 0 || !ss_str_eq(names.v.v[i], names.v.v[i - 1])) {
 			ss_out_z(o, any++ ? "," : "");
