@@ -1,6 +1,8 @@
 /* robust.c - see robust.h. */
 #include "model/cluster/robust.h"
 
+#include "base/order.h"
+
 #include <math.h>
 #include <stdlib.h>
 
