@@ -219,6 +219,25 @@ static void blank_comments(int argc, char **argv)
 			memset(argv[i], ' ', strcspn(argv[i], "\n"));
 }
 
+/* A status to end with, or -1. `args`: PATH and QUERY. */
+static int check(const struct options *o, int n, char **args)
+{
+	if (n != (o->saved ? 1 : 2))
+		return cli_misuse(&cli_command_sql, !o->saved ? "sql takes a PATH and a QUERY"
+						    : n > 1
+							    ? "sql with --saved takes a PATH and no QUERY"
+							    : "sql with --saved takes a PATH");
+	if (!o->saved && strcmp(args[0], "-") == 0 && strcmp(args[1], "-") == 0)
+		return cli_misuse(&cli_command_sql, "PATH and QUERY cannot both be read from standard input");
+	if (!cli_clocks_known(o->clocks))
+		return cli_misuse(&cli_command_sql, "--clocks takes recorded or aligned, not '%s'", o->clocks);
+	if (o->twice.n)
+		return cli_misuse(&cli_command_sql, "the parameter :" SS_FMT " is given twice", SS_ARG(o->twice));
+	if (!o->limit)
+		return cli_misuse(&cli_command_sql, "--limit takes a number of rows from 1 on");
+	return -1;
+}
+
 static int run(int argc, char **argv)
 {
 	struct options o = { .limit = UINT64_MAX };
@@ -244,19 +263,9 @@ static int run(int argc, char **argv)
 		return status;
 	if (o.tables)
 		return list_tables();
-	if (argc - optind != (o.saved ? 1 : 2))
-		return cli_misuse(&cli_command_sql, !o.saved ? "sql takes a PATH and a QUERY"
-						    : argc - optind > 1
-							    ? "sql with --saved takes a PATH and no QUERY"
-							    : "sql with --saved takes a PATH");
-	if (!o.saved && strcmp(argv[optind], "-") == 0 && strcmp(argv[optind + 1], "-") == 0)
-		return cli_misuse(&cli_command_sql, "PATH and QUERY cannot both be read from standard input");
-	if (!cli_clocks_known(o.clocks))
-		return cli_misuse(&cli_command_sql, "--clocks takes recorded or aligned, not '%s'", o.clocks);
-	if (o.twice.n)
-		return cli_misuse(&cli_command_sql, "the parameter :" SS_FMT " is given twice", SS_ARG(o.twice));
-	if (!o.limit)
-		return cli_misuse(&cli_command_sql, "--limit takes a number of rows from 1 on");
+	status = check(&o, argc - optind, argv + optind);
+	if (status >= 0)
+		return status;
 	struct ss_sql_writing w = { .format = o.format ? ss_sql_format_of(ss_str_from(o.format))
 						       : SS_SQL_TABLE,
 				    .most_rows = o.limit,

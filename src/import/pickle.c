@@ -178,13 +178,10 @@ static enum step push(struct walk *w, enum ss_sb_kind kind, uint64_t u)
 	return GO_ON;
 }
 
-static enum step step(struct walk *w, uint8_t op)
+/* An opcode that pushes a number, a text, bytes or a constant. */
+static enum step value(struct walk *w, uint8_t op)
 {
 	switch (op) {
-	case OP_BINGET:
-		return get(w, 1);
-	case OP_LONG_BINGET:
-		return get(w, 4);
 	case OP_BININT1:
 		return integer(w, 1);
 	case OP_BININT2:
@@ -195,35 +192,6 @@ static enum step step(struct walk *w, uint8_t op)
 		return have(long_integer(w, 1));
 	case OP_LONG4:
 		return have(long_integer(w, 4));
-	case OP_EMPTY_DICT:
-		ss_sb_push_dict(w->b);
-		return GO_ON;
-	case OP_EMPTY_LIST:
-		ss_sb_push_list(w->b);
-		return GO_ON;
-	case OP_MEMOIZE:
-		return valid(ss_sb_memoize(w->b, w->memoized++));
-	case OP_BINPUT:
-		return put(w, 1);
-	case OP_LONG_BINPUT:
-		return put(w, 4);
-	case OP_MARK:
-		return push(w, SS_SB_MARK, 0);
-	case OP_SETITEMS:
-		return valid(ss_sb_setitems(w->b));
-	case OP_SETITEM:
-		return valid(ss_sb_setitem(w->b));
-	case OP_APPENDS:
-		return valid(ss_sb_appends(w->b));
-	case OP_APPEND:
-		return valid(ss_sb_append(w->b));
-	case OP_TUPLE:
-		return valid(ss_sb_tuple(w->b, -1));
-	case OP_EMPTY_TUPLE:
-	case OP_TUPLE1:
-	case OP_TUPLE2:
-	case OP_TUPLE3:
-		return valid(ss_sb_tuple(w->b, op == OP_EMPTY_TUPLE ? 0 : op - OP_TUPLE1 + 1));
 	case OP_SHORT_BINUNICODE:
 	case OP_SHORT_BINSTRING:
 		return have(text(w, 1));
@@ -245,6 +213,47 @@ static enum step step(struct walk *w, uint8_t op)
 	case OP_NEWTRUE:
 	case OP_NEWFALSE:
 		return push(w, SS_SB_INT, op == OP_NEWTRUE);
+	default:
+		return REFUSED;
+	}
+}
+
+static enum step step(struct walk *w, uint8_t op)
+{
+	switch (op) {
+	case OP_BINGET:
+		return get(w, 1);
+	case OP_LONG_BINGET:
+		return get(w, 4);
+	case OP_MEMOIZE:
+		return valid(ss_sb_memoize(w->b, w->memoized++));
+	case OP_BINPUT:
+		return put(w, 1);
+	case OP_LONG_BINPUT:
+		return put(w, 4);
+	case OP_EMPTY_DICT:
+		ss_sb_push_dict(w->b);
+		return GO_ON;
+	case OP_EMPTY_LIST:
+		ss_sb_push_list(w->b);
+		return GO_ON;
+	case OP_MARK:
+		return push(w, SS_SB_MARK, 0);
+	case OP_SETITEMS:
+		return valid(ss_sb_setitems(w->b));
+	case OP_SETITEM:
+		return valid(ss_sb_setitem(w->b));
+	case OP_APPENDS:
+		return valid(ss_sb_appends(w->b));
+	case OP_APPEND:
+		return valid(ss_sb_append(w->b));
+	case OP_TUPLE:
+		return valid(ss_sb_tuple(w->b, -1));
+	case OP_EMPTY_TUPLE:
+	case OP_TUPLE1:
+	case OP_TUPLE2:
+	case OP_TUPLE3:
+		return valid(ss_sb_tuple(w->b, op == OP_EMPTY_TUPLE ? 0 : op - OP_TUPLE1 + 1));
 	case OP_POP:
 		return valid(ss_sb_pop(w->b, false));
 	case OP_POP_MARK:
@@ -256,7 +265,7 @@ static enum step step(struct walk *w, uint8_t op)
 	case OP_STOP:
 		return DONE;
 	default:
-		return REFUSED;
+		return value(w, op);
 	}
 }
 

@@ -12,7 +12,7 @@ struct ss_partial {
 	struct ss_arena arena;
 };
 
-/* An excerpt in the making. */
+/* A partial read while it is made. */
 struct making {
 	struct ss_host *h;
 	const struct ss_partial_read *what;

@@ -32,24 +32,12 @@ static bool contains_any(struct ss_str s, const struct ss_str *list, size_t n)
 static bool nvidia_tensor_core(struct ss_str name)
 {
 	static const struct ss_str parts[] = {
-		SS_STR_INIT("16816"),
-		SS_STR_INIT("c1688"),
-		SS_STR_INIT("conv1x1"),
-		SS_STR_INIT("conv2d_c1_k1"),
-		SS_STR_INIT("dgrad_1x1_stride_2x2"),
-		SS_STR_INIT("direct_group"),
-		SS_STR_INIT("first_layer_wgrad_kernel"),
-		SS_STR_INIT("h1688"),
-		SS_STR_INIT("h884"),
-		SS_STR_INIT("hmma"),
-		SS_STR_INIT("i16832"),
-		SS_STR_INIT("i8816"),
-		SS_STR_INIT("s884"),
-		SS_STR_INIT("s1688"),
-		SS_STR_INIT("xmma_gemm"),
-		SS_STR_INIT("xmma_implicit_gemm"),
-		SS_STR_INIT("xmma_sparse_conv"),
-		SS_STR_INIT("xmma_sparse_gemm"),
+		SS_STR_INIT("16816"), SS_STR_INIT("c1688"), SS_STR_INIT("conv1x1"), SS_STR_INIT("conv2d_c1_k1"),
+		SS_STR_INIT("dgrad_1x1_stride_2x2"), SS_STR_INIT("direct_group"),
+		SS_STR_INIT("first_layer_wgrad_kernel"), SS_STR_INIT("h1688"), SS_STR_INIT("h884"),
+		SS_STR_INIT("hmma"), SS_STR_INIT("i16832"), SS_STR_INIT("i8816"), SS_STR_INIT("s884"),
+		SS_STR_INIT("s1688"), SS_STR_INIT("xmma_gemm"), SS_STR_INIT("xmma_implicit_gemm"),
+		SS_STR_INIT("xmma_sparse_conv"), SS_STR_INIT("xmma_sparse_gemm"),
 		SS_STR_INIT("xmma_warp_specialized_implicit_gemm"),
 	};
 	return contains_any(name, parts, SS_COUNT(parts));
@@ -100,17 +88,10 @@ static bool uses_tensor_core(enum ss_gpu_vendor vendor, struct ss_str name)
 static bool op_is_eligible(struct ss_str name)
 {
 	static const struct ss_str ends[] = {
-		SS_STR_INIT("Conv2D"),
-		SS_STR_INIT("Conv2DBackpropFilter"),
-		SS_STR_INIT("Conv2DBackpropInput"),
-		SS_STR_INIT("Conv3D"),
-		SS_STR_INIT("DepthwiseConv2dNative"),
-		SS_STR_INIT("DepthwiseConv2dNativeBackpropFilter"),
-		SS_STR_INIT("DepthwiseConv2dNativeBackpropInput"),
-		SS_STR_INIT("/MatMul"),
-		SS_STR_INIT("FusedMatMul"),
-		SS_STR_INIT("/CudnnRNN"),
-		SS_STR_INIT("XlaDot"),
+		SS_STR_INIT("Conv2D"), SS_STR_INIT("Conv2DBackpropFilter"), SS_STR_INIT("Conv2DBackpropInput"),
+		SS_STR_INIT("Conv3D"), SS_STR_INIT("DepthwiseConv2dNative"),
+		SS_STR_INIT("DepthwiseConv2dNativeBackpropFilter"), SS_STR_INIT("DepthwiseConv2dNativeBackpropInput"),
+		SS_STR_INIT("/MatMul"), SS_STR_INIT("FusedMatMul"), SS_STR_INIT("/CudnnRNN"), SS_STR_INIT("XlaDot"),
 		SS_STR_INIT("XlaDotV2"),
 	};
 	static const struct ss_str parts[] = {

@@ -54,25 +54,12 @@ static bool is_one_of(const char *id, const char *const *list)
 static bool is_performance(const char *id)
 {
 	static const char *const keys[] = {
-		"steptime_ms_average",
-		"steptime_ms_standard_deviation",
-		"active_steptime_ms_average",
-		"tc_active_ms_average",
-		"tc_idle_ms_average",
-		"tc_infeed_ms_average",
-		"tc_outfeed_ms_average",
-		"host_transfer_ms_average",
-		"mxu_utilization_percent",
-		"flop_rate_utilization_relative_to_roofline",
-		"device_duty_cycle_percent",
-		"memory_bw_utilization_relative_to_hw_limit",
-		"program_goodput_percent",
-		"host_tf_op_percent",
-		"device_tf_op_percent",
-		"host_op_time_eager_percent",
-		"device_op_time_eager_percent",
-		"device_idle_time_percent",
-		"hbm_bw_utilization_percent",
+		"steptime_ms_average", "steptime_ms_standard_deviation", "active_steptime_ms_average",
+		"tc_active_ms_average", "tc_idle_ms_average", "tc_infeed_ms_average", "tc_outfeed_ms_average",
+		"host_transfer_ms_average", "mxu_utilization_percent", "flop_rate_utilization_relative_to_roofline",
+		"device_duty_cycle_percent", "memory_bw_utilization_relative_to_hw_limit", "program_goodput_percent",
+		"host_tf_op_percent", "device_tf_op_percent", "host_op_time_eager_percent",
+		"device_op_time_eager_percent", "device_idle_time_percent", "hbm_bw_utilization_percent",
 		"host_idle_time_percent",
 		NULL,
 	};
@@ -82,16 +69,8 @@ static bool is_performance(const char *id)
 static bool is_environment(const char *id)
 {
 	static const char *const keys[] = {
-		"is_training",
-		"profile_start_time",
-		"profile_duration_ms",
-		"host_count",
-		"task_count",
-		"device_type",
-		"device_core_count",
-		"change_list",
-		"build_time",
-		"build_target",
+		"is_training", "profile_start_time", "profile_duration_ms", "host_count", "task_count", "device_type",
+		"device_core_count", "change_list", "build_time", "build_target",
 		NULL,
 	};
 	return starts(id, "run_") || is_one_of(id, keys);
