@@ -13,7 +13,7 @@ bool ss_grow(void **v, size_t *cap, size_t need, size_t size)
 {
 	if (need <= *cap)
 		return true;
-	size_t n = *cap ? *cap : 8;
+	size_t n = *cap ? *cap : SS_VEC_FIRST;
 	while (n < need) {
 		if (n > SIZE_MAX / 2)
 			return false;

@@ -19,6 +19,9 @@
 		size_t n, cap; \
 	}
 
+/* Elements that there is room for from the first on. */
+#define SS_VEC_FIRST 8
+
 /* Make room for `need` elements of `size` bytes in *v; on failure nothing changes. */
 bool ss_grow(void **v, size_t *cap, size_t need, size_t size);
 

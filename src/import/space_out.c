@@ -13,6 +13,11 @@
 
 /* Held memory is counted in steps. */
 #define HOLD_STEP ((uint64_t)1 << 20)
+/*
+ * What a map takes at its first key: of a file with many planes or lines, first elements take most
+ * of the memory.
+ */
+#define MAP_BYTES (16 * sizeof(uint32_t) + SS_VEC_FIRST * sizeof(struct ss_str))
 
 void ss_so_free(struct ss_space_out *o)
 {
@@ -43,12 +48,27 @@ void ss_so_free(struct ss_space_out *o)
 	*o = (struct ss_space_out){ 0 };
 }
 
+/*
+ * Does it hold all that it may? Once it does, nothing more is added: what is missing is missing
+ * from one moment on.
+ */
+static bool is_full(struct ss_space_out *o)
+{
+	while (!o->full && o->held_bytes > o->counted_bytes) {
+		o->full = !ss_hold_take(o->hold, HOLD_STEP);
+		o->counted_bytes += o->full ? 0 : HOLD_STEP;
+	}
+	return o->full;
+}
+
 /* Index of `key` in the map, which keeps a copy of its own. */
 static uint32_t intern(struct ss_space_out *o, struct ss_strmap *m, struct ss_str key)
 {
 	uint32_t i = ss_strmap_get(m, key);
 	if (i != SS_NONE)
 		return i;
+	if (!m->n)
+		o->held_bytes += MAP_BYTES;
 	struct ss_str copy = ss_arena_str(&o->arena, key);
 	i = copy.p ? ss_strmap_add(m, copy) : SS_NONE;
 	o->no_memory |= i == SS_NONE;
@@ -72,9 +92,19 @@ static uint32_t intern_name(struct ss_space_out *o, struct ss_so_plane *p, struc
 	return id;
 }
 
+/*
+ * The index of `key`; beyond the bound on memory all keys that were not seen before share one,
+ * where nothing is kept.
+ */
+static uint32_t place(struct ss_space_out *o, struct ss_strmap *keys, struct ss_str key)
+{
+	bool known = !is_full(o) || ss_strmap_get(keys, key) != SS_NONE;
+	return intern(o, keys, known ? key : SS_STR(SS_SO_NOWHERE));
+}
+
 uint32_t ss_so_plane(struct ss_space_out *o, struct ss_str key)
 {
-	uint32_t i = intern(o, &o->plane_keys, key);
+	uint32_t i = place(o, &o->plane_keys, key);
 	if (i == SS_NONE || i < o->planes.n)
 		return i;
 	struct ss_so_plane p = { .key = o->plane_keys.keys[i], .name = { "", 0 }, .id = i };
@@ -88,11 +118,11 @@ uint32_t ss_so_plane(struct ss_space_out *o, struct ss_str key)
 uint32_t ss_so_line(struct ss_space_out *o, uint32_t plane, struct ss_str key)
 {
 	struct ss_so_plane *p = &o->planes.v[plane];
-	uint32_t i = intern(o, &p->line_keys, key);
+	uint32_t i = place(o, &p->line_keys, key);
 	if (i == SS_NONE || i < p->lines.n)
 		return i;
 	struct ss_so_line line = { .name = { "", 0 }, .id = i };
-	o->held_bytes += sizeof(line);
+	o->held_bytes += p->lines.n ? sizeof(line) : SS_VEC_FIRST * sizeof(line);
 	if (ss_vec_push(&p->lines, line))
 		return i;
 	o->no_memory = true;
@@ -312,7 +342,7 @@ static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const s
 	m.name = take_name(&at, end);
 	m.display_name = take_name(&at, end);
 	m.name_in_file = take_name(&at, end);
-	o->held_bytes += sizeof(m);
+	o->held_bytes += p->meta.n ? sizeof(m) : SS_VEC_FIRST * sizeof(m);
 	if (ss_vec_push(&p->meta, m))
 		return i;
 	o->no_memory = true;
@@ -320,14 +350,6 @@ static uint32_t find_meta(struct ss_space_out *o, struct ss_so_plane *p, const s
 }
 
 /* ---- events ---- */
-
-/* Does it hold all that it may? */
-static bool is_full(struct ss_space_out *o)
-{
-	while (!o->full && o->held_bytes > o->counted_bytes && ss_hold_take(o->hold, HOLD_STEP))
-		o->counted_bytes += HOLD_STEP;
-	return o->full || o->held_bytes > o->counted_bytes;
-}
 
 static void keep_link(struct ss_space_out *o, struct ss_so_record *r, const struct ss_so_arg *a)
 {
@@ -382,7 +404,7 @@ uint32_t ss_so_add(struct ss_space_out *o, uint32_t plane, uint32_t line, const 
 	put_stats(o, p, l, e, full, op, share, &r);
 	r.meta = find_meta(o, p, e, op, stats);
 	set_stats(o, l, &r, from);
-	o->held_bytes += sizeof(r) + r.nstats;
+	o->held_bytes += l->events.n ? sizeof(r) + r.nstats : SS_VEC_FIRST * sizeof(r) + l->stats.cap;
 	if (o->no_memory || !ss_vec_push(&l->events, r)) {
 		o->no_memory = true;
 		return SS_NONE;

@@ -129,7 +129,7 @@ struct ss_space_out {
 	SS_VEC(struct ss_so_arg) about; /* what the source says of the recording: stats of the plane "Task Environment" */
 	int64_t start_unix_ns;	/* when the zero of the clock was, 0: unknown */
 	bool launch_ops;	/* operations of GPUs are the events around their launches: the source names none */
-	bool full;		/* no more events, whatever the hold bears */
+	bool full;		/* no more events, planes and lines, whatever the hold bears */
 	bool no_memory;		/* sticky */
 };
 
@@ -138,7 +138,9 @@ void ss_so_free(struct ss_space_out *o);
 
 /*
  * Number of the plane of this key, of the line of this key within it. SS_NONE when memory is out.
+ * Beyond the bound on memory all new keys get one number, of a plane or line that is not written.
  */
+#define SS_SO_NOWHERE "\1nowhere"
 uint32_t ss_so_plane(struct ss_space_out *o, struct ss_str key);
 uint32_t ss_so_line(struct ss_space_out *o, uint32_t plane, struct ss_str key);
 

@@ -659,7 +659,7 @@ bool ss_so_finish(struct ss_space_out *o, struct ss_str hostname, struct ss_buf 
 	y.origin_ns = find_origin(o, &y.from_ns);
 	bool ok = !o->no_memory && link_launches(o) && link_allocations(o);
 	for (size_t i = 0; ok && i < o->planes.n; i++)
-		if (o->planes.v[i].name.n)
+		if (o->planes.v[i].name.n && !ss_str_is(o->planes.v[i].key, SS_SO_NOWHERE))
 			ok = put_plane(o, out, &y, &o->planes.v[i]);
 	/* Times of this size count from the epoch, whatever the trace says. */
 	if (y.origin_ns > EPOCH_NS)

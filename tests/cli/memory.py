@@ -1,10 +1,12 @@
-"""What tools of many hosts and the export to HTML hold of each event, and the overview of each thread: peaks of profiles of two sizes, less each other.
+"""What tools of many hosts and the export to HTML hold of each event, and the overview of each thread: peaks of profiles of two sizes, less each other;
+and that databases which name more GPUs than any machine has stay within the bound of docs/security.md.
 
 The program as it is released, on one processor: how many threads come to have pieces of the heap of their own is chance. So is how
 pages of the file are read ahead, some MB of it; the limits leave a third, and the least of three tries counts.
 """
 import argparse
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -24,6 +26,8 @@ LIMITS = {
     'html': 150,
 }
 LINE_LIMIT = 2500
+GPUS = 80_000
+FILE_LIMIT = (24, 96 << 20)     # for each byte of a file that is no XSpace, and once: the budget, and what a process takes
 
 
 def make(top, generator, events):
@@ -74,6 +78,27 @@ def each_line(binary, plane, top):
     return (many - few) / 20_000
 
 
+NSYS = ("CREATE TABLE StringIds(id, value); INSERT INTO StringIds VALUES(1, 'gemm');"
+        'CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, deviceId, streamId, globalPid, demangledName);',
+        'INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(?1, ?1 + 900, ?2, 7, 16777216, 1)')
+ROCPD = ("CREATE TABLE rocpd_info_agent_0a(id, type); CREATE TABLE rocpd_info_kernel_symbol_0a(id, display_name);"
+         "INSERT INTO rocpd_info_kernel_symbol_0a VALUES(4, 'gemm');"
+         'CREATE TABLE rocpd_string_0a(id, string); CREATE TABLE rocpd_kernel_dispatch_0a(start, end, pid, tid, agent_id, kernel_id, queue_id);',
+         'INSERT INTO rocpd_kernel_dispatch_0a VALUES(?1, ?1 + 900, 1, 1, ?2, 4, 2)')
+
+
+def gpus(top, name, schema, insert, more=None):
+    """A database in which each of GPUS devices ran one kernel."""
+    path = os.path.join(top, name)
+    with sqlite3.connect(path) as db:
+        db.executescript(schema)
+        if more:
+            db.executemany(more, ((i,) for i in range(GPUS)))
+        db.executemany(insert, ((1000 * i, i) for i in range(GPUS)))
+    db.close()
+    return path
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument('--bin', default=os.path.join(ROOT, 'build/stepscope'))
@@ -98,6 +123,13 @@ def main():
             passed, failed = passed + good, failed + (not good)
             if not good or os.environ.get('VERBOSE'):
                 print(f'{plane.decode()}: {bytes_each:.0f} bytes for each line, {LINE_LIMIT} at most')
+        for path in (gpus(top, 'nsys.sqlite', *NSYS), gpus(top, 'rocpd.db', *ROCPD, "INSERT INTO rocpd_info_agent_0a VALUES(?, 'GPU')")):
+            limit = FILE_LIMIT[0] * os.path.getsize(path) + FILE_LIMIT[1]
+            peak_bytes = peak(os.path.abspath(args.bin), 'overview_page', path, top)
+            good = peak_bytes is not None and peak_bytes <= limit
+            passed, failed = passed + good, failed + (not good)
+            if not good or os.environ.get('VERBOSE'):
+                print(f'{os.path.basename(path)}: {peak_bytes} bytes, {limit} at most')
     print(f'{passed} passed, {failed} failed')
     return failed > 0
 
