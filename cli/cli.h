@@ -150,6 +150,8 @@ struct ss_model *cli_profile_clocks(struct cli_profile *p, const char *word, str
 bool cli_clocks_known(const char *word);
 /* Fails when a file was shortened meanwhile. */
 bool cli_profile_intact(const struct cli_profile *p, struct ss_err *err);
+/* Fails when `output` (NULL: stdout) is one of the files that are read: it would replace the only recording. */
+bool cli_profile_spared(const struct cli_profile *p, const char *output, struct ss_err *err);
 /* Close the open hosts of the run, before another run of the same directory is opened. */
 void cli_profile_shut(struct cli_profile *p);
 void cli_profile_close(struct cli_profile *p);

@@ -54,7 +54,7 @@ static bool write_sink(struct ss_export *x, const struct ss_export_format *f, st
 		       const char *output, struct ss_err *err)
 {
 	struct cli_sink sink;
-	if (!cli_sink_open(&sink, output, err))
+	if (!cli_profile_spared(p, output, err) || !cli_sink_open(&sink, output, err))
 		return false;
 	bool ok = f->write(x, &sink.out, err) && cli_profile_intact(p, err);
 	return cli_sink_close(&sink, ok, err);
@@ -65,7 +65,7 @@ static bool write_beside(struct ss_export *x, const struct ss_export_format *f,
 			 struct cli_profile *p, const char *output, struct ss_err *err)
 {
 	struct cli_sink sink;
-	if (!cli_sink_open(&sink, output, err))
+	if (!cli_profile_spared(p, output, err) || !cli_sink_open(&sink, output, err))
 		return false;
 	bool ok = f->write_file(x, sink.beside ? sink.beside : output, err) && cli_profile_intact(p, err);
 	return cli_sink_close(&sink, ok, err);
@@ -146,7 +146,7 @@ static int write_html(const char *path, const struct options *o)
 	bool ok = cli_profile_find(&p, path, o->run, &err);
 	struct stat st;
 	const char *at = ok && stat(p.place.path, &st) == 0 && S_ISDIR(st.st_mode) ? p.run->dir.p : p.place.path;
-	ok = ok && cli_sink_open(&sink, o->output, &err);
+	ok = ok && cli_profile_spared(&p, o->output, &err) && cli_sink_open(&sink, o->output, &err);
 	if (ok)
 		ok = cli_sink_close(&sink, cli_export_html(at, &sink.out, &err), &err);
 	cli_profile_close(&p);

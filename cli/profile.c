@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *run_word(const void *list, size_t i)
 {
@@ -152,6 +153,21 @@ static bool open_file(struct ss_host *h, const struct ss_host_file *f, size_t n,
 	if (ss_file_kind_is_raw(f->kind))
 		return ss_host_open_raw(h, f->top, f->path.p, f->name, err);
 	return n == 1 ? ss_host_open_below(h, f->top, f->path.p, err) : ss_host_open_among(h, f->top, f->path.p, why, err);
+}
+
+static bool is_file(const char *path, const struct stat *st)
+{
+	struct stat own;
+	return stat(path, &own) == 0 && own.st_dev == st->st_dev && own.st_ino == st->st_ino;
+}
+
+bool cli_profile_spared(const struct cli_profile *p, const char *output, struct ss_err *err)
+{
+	struct stat st;
+	bool old = output && stat(output, &st) == 0 && S_ISREG(st.st_mode), own = old && is_file(p->place.named, &st);
+	for (size_t i = 0; old && !own && !p->parts && i < p->run->nhosts; i++)
+		own = is_file(p->run->hosts[i].path.p, &st);
+	return !own || ss_fail(err, SS_EINVAL, "'%s' is the profile itself: give --output the name of another file", output);
 }
 
 static bool is_whole(const struct ss_host *h, struct ss_err *err)

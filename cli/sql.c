@@ -143,7 +143,7 @@ static bool ask(struct cli_profile *p, const struct options *o, struct ss_str qu
 		return false;
 	watch(q.timeout_ms);
 	struct ss_sql_rows *rows = ss_sql_ask(&q, err);
-	bool ok = rows && write_rows(rows, o, w, err) && cli_profile_intact(p, err);
+	bool ok = rows && cli_profile_spared(p, o->output, err) && write_rows(rows, o, w, err) && cli_profile_intact(p, err);
 	ss_sql_close(rows);
 	alarm(0);
 	return ok;

@@ -24,9 +24,11 @@ static bool put(void *arg, const char *p, size_t n)
 	return ok;
 }
 
+#define NAME_BYTES 200	/* of the file that is meant, in the name of the one beside it */
+
 /*
- * A new file beside the one that is meant, with its rights. False where none can be made there; a
- * link stays a link: what it leads to is meant.
+ * A new file beside the one that is meant, with its rights. False where none can be made there, and
+ * errno says why; a link stays a link: what it leads to is meant.
  */
 static bool open_beside(struct cli_sink *s, const char *path)
 {
@@ -35,23 +37,26 @@ static bool open_beside(struct cli_sink *s, const char *path)
 	umask(mask);
 	bool old = stat(path, &st) == 0;
 	s->target = old ? realpath(path, NULL) : strdup(path);
+	errno = EPERM;
 	if (!s->target || (old && !S_ISREG(st.st_mode)))
 		return false;
 	const char *slash = strrchr(s->target, '/');
 	int folder = slash ? (int)(slash - s->target) + 1 : 0;
-	if (asprintf(&s->beside, "%.*s.%s.part-XXXXXX", folder, s->target, s->target + folder) < 0) {
+	if (asprintf(&s->beside, "%.*s.%.*s.part-XXXXXX", folder, s->target, NAME_BYTES, s->target + folder) < 0) {
 		s->beside = NULL;
 		return false;
 	}
 	s->fd = mkostemp(s->beside, O_CLOEXEC);
 	if (s->fd >= 0 && fchmod(s->fd, old ? st.st_mode & 07777 : 0666 & ~mask) == 0)
 		return true;
+	int why = s->fd >= 0 ? EPERM : errno;	/* a file system without rights takes the file as it is */
 	if (s->fd >= 0) {
 		close(s->fd);
 		unlink(s->beside);
 	}
 	free(s->beside);
 	s->beside = NULL;
+	errno = why;
 	return false;
 }
 
@@ -61,8 +66,9 @@ bool cli_sink_open(struct cli_sink *s, const char *path, struct ss_err *err)
 	ss_out_init(&s->out, put, s);
 	if (!path || open_beside(s, path))
 		return true;
-	/* A device or a pipe, or a folder that nothing can be added to. */
-	s->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	/* A device or a pipe, or a folder that nothing may be added to. On a full disk the old file would be lost. */
+	bool may = errno == EPERM || errno == EACCES || errno == EROFS;
+	s->fd = may ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
 	if (s->fd >= 0)
 		return true;
 	free(s->target);

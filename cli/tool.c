@@ -115,7 +115,7 @@ static void say_notes(const struct ss_tool_request *ask)
 static bool answer(struct ss_tool_request *ask, struct cli_profile *p, const char *output, struct ss_err *err)
 {
 	struct cli_sink sink;
-	if (!cli_sink_open(&sink, output, err))
+	if (!cli_profile_spared(p, output, err) || !cli_sink_open(&sink, output, err))
 		return false;
 	struct cli_progress *progress = cli_progress_start(p);
 	bool ok = ss_tool_answer(ask, &sink.out, err) && cli_profile_intact(p, err);

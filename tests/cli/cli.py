@@ -407,6 +407,26 @@ def output_is_stdout(c):
         c.check('no file called -', not os.listdir(top), os.listdir(top))
 
 
+def output_is_the_profile(c):
+    """A profile is not replaced by what was made of it, whatever name leads to it."""
+    with tempfile.TemporaryDirectory() as top:
+        path, other = os.path.join(top, 'host.xplane.pb'), os.path.join(top, 'other')
+        shutil.copy(os.path.join(SAMPLE, 'plugins/profile/run/host0.xplane.pb'), path)
+        with open(path, 'rb') as f:
+            before = f.read()
+        os.link(path, os.path.join(top, 'hard'))
+        os.symlink('host.xplane.pb', os.path.join(top, 'link'))
+        for name in ('host.xplane.pb', 'hard', 'link'):
+            for args in (['tool', 'overview_page', path], ['export', path, '--to', 'folded'], ['export', path, '--to', 'sqlite'],
+                         ['export', path, '--to', 'html'], ['sql', path, 'SELECT 1 AS one']):
+                done = c.run([*args, '--output', os.path.join(top, name)])
+                with open(path, 'rb') as f:
+                    kept = f.read() == before
+                c.check(f'{args[0]} --output {name}', kept and done.returncode and b'the profile itself' in done.stderr, done.stderr[:200])
+        c.check('nothing else is there', sorted(os.listdir(top)) == ['hard', 'host.xplane.pb', 'link'], os.listdir(top))
+        c.check('another file is written', c.run(['tool', 'overview_page', path, '--output', other]).returncode == 0 and os.path.getsize(other))
+
+
 def kept_output(c):
     """A file that --output names is replaced by a whole answer, or stays what it was."""
     ask = [c.binary, 'tool', 'trace_viewer@', SAMPLE, '--format', 'xprof', '--output']
@@ -415,20 +435,20 @@ def kept_output(c):
         resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
 
     with tempfile.TemporaryDirectory() as top:
-        path, link = os.path.join(top, 'old'), os.path.join(top, 'link')
+        path, link, long = os.path.join(top, 'old'), os.path.join(top, 'link'), os.path.join(top, 'n' * 250)
         os.symlink('old', link)
-        for name, restore in ((path, False), (path, True), (link, False)):      # written in vain; killed by SIGXFSZ
-            with open(path, 'w') as f:
+        for name, at, restore in ((path, path, False), (path, path, True), (link, path, False), (long, long, False)):      # written in vain; killed by SIGXFSZ
+            with open(at, 'w') as f:
                 f.write('what was there')
-            os.chmod(path, 0o640)
+            os.chmod(at, 0o640)
             done = subprocess.run(ask + [name], stderr=subprocess.PIPE, timeout=60, preexec_fn=limited, restore_signals=restore)
-            with open(path) as f:
+            with open(at) as f:
                 kept = f.read()
             c.check('a file of which the new one could not be written', kept == 'what was there' and done.returncode != 0,
                     f'{done.returncode} {kept[:40]!r}')
             if not restore:
                 c.check('said', b'cannot write' in done.stderr, done.stderr[:200])
-                c.check('nothing beside it', sorted(os.listdir(top)) == ['link', 'old'], str(os.listdir(top)))
+                c.check('nothing beside it', set(os.listdir(top)) - {os.path.basename(long)} == {'link', 'old'}, str(os.listdir(top)))
             for other in os.listdir(top):
                 if other not in ('link', 'old'):
                     os.remove(os.path.join(top, other))
@@ -791,7 +811,7 @@ def documents(c):
 def check_all(binary, scratch):
     c = Checks(binary)
     for part in (misuse, help_and_version, answers, conclusions, same_bytes_same_answer, shares_agree, late_hosts, full_disk, riegeli, output_is_stdout,
-                 kept_output, versions, documents):
+                 kept_output, output_is_the_profile, versions, documents):
         part(c)
     for part in (bad_input, older_files, bombs, one_answer_about_steps, parts, no_wrong_culprit, shard_numbers, programs, programs_of_hosts, terminal):
         part(c, scratch)
