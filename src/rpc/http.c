@@ -63,6 +63,7 @@ struct call {
 	size_t body_bytes;	/* that came; body.n of them are held */
 	struct ss_buf body;
 	bool begun;		/* the headers were seen */
+	bool zero;		/* its path holds a zero byte, where libmicrohttpd ends it */
 	bool new_cookie;	/* the reply brings one */
 };
 
@@ -157,12 +158,18 @@ static bool claims_once(struct MHD_Connection *c)
 	return most <= 1;
 }
 
+/* libmicrohttpd takes "Transfer-Encoding : chunked" for a header of another name; who stands between may not. */
+static bool is_header_name(const char *key)
+{
+	return key[0] && !key[strcspn(key, " \t\r\n\"(),/:;<=>?@[\\]{}")];
+}
+
 static enum MHD_Result count_lengths(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
 {
 	unsigned *n = arg;
 	(void)kind;
 	(void)value;
-	*n += strcasecmp(key, "Content-Length") == 0 || strcasecmp(key, "Transfer-Encoding") == 0;
+	*n += strcasecmp(key, "Content-Length") == 0 || strcasecmp(key, "Transfer-Encoding") == 0 ? 1 : is_header_name(key) ? 0 : 2;
 	return MHD_YES;
 }
 
@@ -284,6 +291,10 @@ static void handle(struct ss_http *h, struct MHD_Connection *c, struct call *cal
 	}
 	if (args.too_many) {
 		refuse(reply, 400, SS_STR("{\"error\":{\"status\":400,\"text\":\"the request has more than 64 parameters\"}}"));
+		return;
+	}
+	if (call->zero) {
+		refuse(reply, 400, SS_STR("{\"error\":{\"status\":400,\"text\":\"a path cannot hold a zero byte\"}}"));
 		return;
 	}
 	if (!names_one_host(c)) {
@@ -454,8 +465,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 	if (!call)
 		return MHD_NO;
 	if (!call->begun && !ends_once(c)) {
-		refuse(&reply, 400, SS_STR("{\"error\":{\"status\":400,\"text\":\"the request gives its length more than "
-					    "once\"}}"));
+		refuse(&reply, 400, SS_STR("{\"error\":{\"status\":400,\"text\":\"the request gives its length more than once, "
+					    "or a header has a name with a blank or a separator in it\"}}"));
 		reply.ends = true;
 		return queue(h, c, call, &reply);
 	}
@@ -483,9 +494,10 @@ static void *on_begin(void *arg, const char *uri, struct MHD_Connection *c)
 {
 	struct ss_http *h = arg;
 	struct call *call = calloc(1, sizeof(*call));
-	(void)uri;
 	if (!call)
 		return NULL;
+	const char *zero = strstr(uri, "%00");
+	call->zero = zero && (size_t)(zero - uri) < strcspn(uri, "?");
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	call->conn = info ? info->socket_context : NULL;
 	if (call->conn && call->conn->stage == BETWEEN)

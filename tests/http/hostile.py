@@ -193,12 +193,16 @@ def ambiguous_lengths(c):
             for heads, body in (('Content-Length: 5\r\nTransfer-Encoding: chunked', b'8\r\nSELECT 1\r\n0\r\n\r\n'),
                                 ('Transfer-Encoding: chunked\r\nContent-Length: 8', b'8\r\nSELECT 1\r\n0\r\n\r\n'),
                                 ('Content-Length: 8\r\nContent-Length: 3', b'SELECT 1'), ('content-length: 3\r\nContent-Length: 8', b'SELECT 1'),
-                                ('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity', b'8\r\nSELECT 1\r\n0\r\n\r\n')):
+                                ('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity', b'8\r\nSELECT 1\r\n0\r\n\r\n'),
+                                ('Transfer-Encoding : chunked\r\nContent-Length: 8', b'SELECT 1'), ('Content-Length: 8\r\nX(y): z', b'SELECT 1')):
                 got = raw_answers(server, f'POST /api/sql?run=mine HTTP/1.1\r\nHost: localhost\r\n{heads}\r\n\r\n'.encode() + body + second)
                 c.check(f'{heads!r}', got.split()[1:2] == [b'400'] and got.count(b'HTTP/1.1 ') == 1, got[:200])
             for head, body in (('Content-Length: 8', b'SELECT 1'), ('Transfer-Encoding: chunked', b'8\r\nSELECT 1\r\n0\r\n\r\n')):
                 got = raw_answers(server, f'POST /api/sql?run=mine HTTP/1.1\r\nHost: localhost\r\n{head}\r\n\r\n'.encode() + body + second)
                 c.check(f'{head!r}', got.count(b'HTTP/1.1 200') == 2, got[:200])
+            for path, want in (('/runs', b'200'), ('/runs%00', b'400'), ('/runs%00/x?y=1', b'400'), ('/runs?x=%00', b'200')):
+                got = raw(server, f'GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'.encode())
+                c.check(path, got.split()[1:2] == [want], got[:60])
 
 
 def capture_requests(c):
