@@ -227,46 +227,9 @@ static bool read_part_rows(struct ss_input_report *r, struct ss_arena *a, double
 	return true;
 }
 
-/* "train 8", "ProfilerStep#8", "8": the number at the end. */
-static bool own_number(struct ss_str name, int64_t *num)
-{
-	size_t at = name.n;
-	while (at && name.p[at - 1] >= '0' && name.p[at - 1] <= '9')
-		at--;
-	return at < name.n && ss_str_to_i64(ss_str_sub(name, at, name.n), num);
-}
-
-/*
- * The steps with the program's own numbers, as the timeline and the tools over many hosts call
- * them, where it names all of them and its numbers grow: XProf numbers the steps of a GPU by their
- * group, and those of several hosts from 0.
- */
-static const struct ss_steps *numbered_by_program(const struct ss_steps *s, struct ss_arena *arena)
-{
-	struct ss_steps *own = SS_NEW(arena, struct ss_steps);
-	struct ss_step *v = SS_NEW_N(arena, struct ss_step, s->n + 1);
-	if (!own || !v)
-		return NULL;
-	for (size_t i = 0; i < s->n; i++) {
-		v[i] = s->v[i];
-		if (v[i].mixed || !own_number(v[i].name, &v[i].num) || (i && v[i].num <= v[i - 1].num))
-			return s;
-	}
-	*own = *s;
-	own->v = v;
-	own->own_numbers = s->n > 0;
-	return own;
-}
-
 const struct ss_steps *ss_request_marked_steps(const struct ss_request *q, bool whole_only, struct ss_err *err)
 {
-	const struct ss_steps *marked = ss_model_steps(q->model, whole_only, err);
-	if (!marked || !marked->n || q->as_xprof)
-		return marked;
-	const struct ss_steps *own = numbered_by_program(marked, q->arena);
-	if (!own)
-		ss_fail_mem(err);
-	return own;
+	return q->as_xprof ? ss_model_steps(q->model, whole_only, err) : ss_model_numbered_steps(q->model, whole_only, err);
 }
 
 const struct ss_steps *ss_request_steps(const struct ss_request *q, bool whole_only, struct ss_err *err)

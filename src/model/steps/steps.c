@@ -2,10 +2,11 @@
  * steps.c - steps of one host, and those that several hosts have in common
  * (docs/tools/input_pipeline_analyzer.md).
  *
- * Hosts count their steps each for themselves; which of them are the same is seen from the time.
- * The host whose steps cover the shortest time is the chief; every other host is shifted by that
- * number of steps at which its steps overlap the chief's the most. What all hosts have then
- * remains, numbered from 0.
+ * Steps of one number are one step, if the program numbers all of them.
+ *
+ * XProf, and stepscope where they have no numbers, sees from the time which of them are the same. The host whose steps cover the
+ * shortest time is the chief; every other host is shifted by that number of steps at which its steps overlap the chief's the most.
+ * What all hosts have then remains, numbered from 0. Hosts whose clocks are a step apart are then shifted by a step.
  */
 #include "model/fold.h"
 #include "model/preprocess/load.h"
@@ -156,6 +157,7 @@ struct member {
 	size_t n;
 	uint32_t host;
 	int64_t offset; /* the chief's step i is this host's step i + offset */
+	size_t at;	/* its step that is joined next */
 };
 
 /* With more than five steps the first and last of a GPU or CPU are left out. */
@@ -238,6 +240,7 @@ enum want { WANT_ALL, WANT_WHOLE, WANT_INFERRED };
 struct combined {
 	struct ss_steps steps; /* first: what the getter returns points here */
 	struct ss_step_core *cores;
+	size_t nhosts;	/* of the model: not all take part */
 };
 
 static void release_combined(void *data)
@@ -272,13 +275,12 @@ static int by_core_id(const void *a, const void *b)
 	return SS_CMP(ca->core_id, cb->core_id);
 }
 
-/* Step `i` of the chief, of all members together. */
-static size_t join_step(struct ss_step *out, struct ss_step_core *cores,
-			const struct member *members, size_t n, size_t i)
+/* The step that each member is at, of all together. */
+static size_t join_step(struct ss_step *out, struct ss_step_core *cores, const struct member *members, size_t n)
 {
 	size_t ncores = 0;
 	for (size_t k = 0; k < n; k++) {
-		const struct ss_step *s = &members[k].v[(size_t)((int64_t)i + members[k].offset)];
+		const struct ss_step *s = &members[k].v[members[k].at];
 		if (k == 0) {
 			out->name = s->name;
 			out->begin_ps = s->begin_ps;
@@ -299,7 +301,19 @@ static size_t join_step(struct ss_step *out, struct ss_step_core *cores,
 	return ncores;
 }
 
-static bool combine(struct combined *c, struct member *members, size_t n)
+/* Room for so many steps with all cores of the members. */
+static bool make_room(struct combined *c, const struct member *members, size_t n, size_t nsteps)
+{
+	size_t ncores = 0;
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < members[k].n; i++)
+			ncores += members[k].v[i].ncores;
+	c->steps.v = calloc(nsteps + 1, sizeof(*c->steps.v));
+	c->cores = malloc((ncores + 1) * sizeof(*c->cores));
+	return c->steps.v && c->cores;
+}
+
+static bool combine_by_time(struct combined *c, struct member *members, size_t n)
 {
 	const struct member *chief = &members[0];
 	size_t from, to, ncores = 0;
@@ -314,23 +328,68 @@ static bool combine(struct combined *c, struct member *members, size_t n)
 			c->steps.no_common |= members[i].n > 0;
 		return true;
 	}
-	for (size_t k = 0; k < n; k++)
-		for (size_t i = from; i < to; i++)
-			ncores += members[k].v[(size_t)((int64_t)i + members[k].offset)].ncores;
-	c->steps.v = calloc(to - from, sizeof(*c->steps.v));
-	c->cores = malloc((ncores + 1) * sizeof(*c->cores));
-	if (!c->steps.v || !c->cores)
+	if (!make_room(c, members, n, to - from))
 		return false;
-	ncores = 0;
 	for (size_t i = from; i < to; i++) {
 		struct ss_step *s = &c->steps.v[c->steps.n];
+		for (size_t k = 0; k < n; k++)
+			members[k].at = (size_t)((int64_t)i + members[k].offset);
 		s->num = (int64_t)c->steps.n++;
-		ncores += join_step(s, c->cores + ncores, members, n, i);
+		ncores += join_step(s, c->cores + ncores, members, n);
 	}
 	return true;
 }
 
-/* One host: its steps as they are, with their own numbers. */
+/* "train 8", "ProfilerStep#8", "8": the number at the end. */
+static bool own_number(struct ss_str name, int64_t *num)
+{
+	size_t at = name.n;
+	while (at && name.p[at - 1] >= '0' && name.p[at - 1] <= '9')
+		at--;
+	return at < name.n && ss_str_to_i64(ss_str_sub(name, at, name.n), num);
+}
+
+/* Do all names end in numbers, and do those of each member grow? */
+static bool are_numbered(const struct member *members, size_t n)
+{
+	for (size_t k = 0; k < n; k++) {
+		int64_t before = INT64_MIN, num;
+		for (size_t i = 0; i < members[k].n; i++, before = num)
+			if (!own_number(members[k].v[i].name, &num) || num <= before)
+				return false;
+	}
+	return true;
+}
+
+/* The member's step of this number, from the one that it is at. */
+static bool go_to_number(struct member *m, int64_t num)
+{
+	int64_t own = INT64_MIN;
+	while (m->at < m->n && own_number(m->v[m->at].name, &own) && own < num)
+		m->at++;
+	return m->at < m->n && own == num;
+}
+
+static bool combine_by_number(struct combined *c, struct member *members, size_t n)
+{
+	size_t ncores = 0;
+	if (!make_room(c, members, n, members[0].n))
+		return false;
+	for (members[0].at = 0; members[0].at < members[0].n; members[0].at++) {
+		struct ss_step *s = &c->steps.v[c->steps.n];
+		bool all = own_number(members[0].v[members[0].at].name, &s->num);
+		for (size_t k = 1; k < n; k++)
+			all &= go_to_number(&members[k], s->num);
+		if (!all)
+			continue;
+		c->steps.n++;
+		ncores += join_step(s, c->cores + ncores, members, n);
+	}
+	c->steps.own_numbers = c->steps.n > 0;
+	return true;
+}
+
+/* One host: its steps as they are, with XProf's numbers. */
 static bool copy_one(struct combined *c, const struct member *m)
 {
 	c->steps.v = malloc((m->n + 1) * sizeof(*c->steps.v));
@@ -340,6 +399,17 @@ static bool copy_one(struct combined *c, const struct member *m)
 		c->steps.v[i] = m->v[i];
 	c->steps.n = m->n;
 	return true;
+}
+
+static bool join_as_xprof(struct combined *c, struct member *members, size_t n)
+{
+	return c->nhosts == 1 ? copy_one(c, &members[0]) : combine_by_time(c, members, n);
+}
+
+/* None where the program does not number them, or the hosts have none in common. */
+static bool join_numbered(struct combined *c, struct member *members, size_t n)
+{
+	return !are_numbered(members, n) || combine_by_number(c, members, n);
 }
 
 /* The host with the least confidence. */
@@ -371,7 +441,9 @@ static void list_members(const struct ss_each_steps *each, enum want want, struc
 	}
 }
 
-static void *build(struct ss_model *m, enum want want, struct ss_err *err)
+typedef bool join_fn(struct combined *c, struct member *members, size_t n);
+
+static void *build(struct ss_model *m, enum want want, join_fn *join, struct ss_err *err)
 {
 	struct combined *c = calloc(1, sizeof(*c));
 	struct member *members = calloc(m->nhosts + 1, sizeof(*members));
@@ -380,10 +452,11 @@ static void *build(struct ss_model *m, enum want want, struct ss_err *err)
 	bool ok = (c && members) || ss_fail_mem(err);
 	ok = ok && each;
 	if (ok)
+		c->nhosts = m->nhosts;
+	if (ok)
 		list_members(each, want, members, &n, c);
 	if (ok && n)
-		ok = (m->nhosts == 1 ? copy_one(c, &members[0]) : combine(c, members, n)) ||
-		     ss_fail_mem(err);
+		ok = join(c, members, n) || ss_fail_mem(err);
 	free(members);
 	if (ok)
 		return c;
@@ -393,12 +466,12 @@ static void *build(struct ss_model *m, enum want want, struct ss_err *err)
 
 static void *build_whole(void *owner, struct ss_err *err)
 {
-	return build(owner, WANT_WHOLE, err);
+	return build(owner, WANT_WHOLE, join_as_xprof, err);
 }
 
 static void *build_all(void *owner, struct ss_err *err)
 {
-	return build(owner, WANT_ALL, err);
+	return build(owner, WANT_ALL, join_as_xprof, err);
 }
 
 const struct ss_steps *ss_model_steps(struct ss_model *m, bool whole, struct ss_err *err)
@@ -409,9 +482,27 @@ const struct ss_steps *ss_model_steps(struct ss_model *m, bool whole, struct ss_
 	return ss_part_get(&m->parts[SS_MODEL_STEPS_ALL], build_all, release_combined, m, err);
 }
 
+static void *build_numbered_whole(void *owner, struct ss_err *err)
+{
+	return build(owner, WANT_WHOLE, join_numbered, err);
+}
+
+static void *build_numbered(void *owner, struct ss_err *err)
+{
+	return build(owner, WANT_ALL, join_numbered, err);
+}
+
+const struct ss_steps *ss_model_numbered_steps(struct ss_model *m, bool whole, struct ss_err *err)
+{
+	const struct ss_steps *s =
+		whole ? ss_part_get(&m->parts[SS_MODEL_NUMBERED_STEPS], build_numbered_whole, release_combined, m, err)
+		      : ss_part_get(&m->parts[SS_MODEL_NUMBERED_STEPS_ALL], build_numbered, release_combined, m, err);
+	return !s || s->n ? s : ss_model_steps(m, whole, err);
+}
+
 static void *build_inferred(void *owner, struct ss_err *err)
 {
-	return build(owner, WANT_INFERRED, err);
+	return build(owner, WANT_INFERRED, join_as_xprof, err);
 }
 
 const struct ss_steps *ss_model_inferred_steps(struct ss_model *m, struct ss_err *err)
