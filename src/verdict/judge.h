@@ -27,7 +27,7 @@ struct ss_judge {
 	struct ss_judged_unit *units;
 	size_t nunits;
 	const struct ss_memory_peak *peak;
-	struct ss_straggler_verdict late; /* of several hosts whose collectives could be joined; nsteps 0: not known */
+	struct ss_straggler_verdict late; /* of several hosts whose collectives could be joined; nsteps 0: not known; of one only nabsent */
 	unsigned frameworks; /* bits of enum ss_framework; 0: unknown */
 	unsigned habits;     /* bits of enum ss_habit */
 	bool has_device, has_python;

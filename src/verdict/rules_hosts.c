@@ -143,6 +143,10 @@ void ss_rule_straggler(struct ss_judge *j)
 					      : "only one participant was recorded");
 		return;
 	}
+	if (j->out->nhosts == 1 && j->late.nabsent) {
+		ss_cannot_judge(j, SS_CAUSE_STRAGGLER, "participants are not in the recording");
+		return;
+	}
 	if (!late || frac < SS_LEAST_SHARE || acquitted(j, late))
 		return;
 	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_STRAGGLER, frac);
@@ -176,10 +180,10 @@ static struct ss_str what_it_is(struct ss_judge *j, const struct ss_judged_unit 
 	if (network_is_slow(j) && j->late.host.n)
 		return ss_say(j, "the transfers of " SS_FMT " take longer than those of the other hosts, so its links are slow",
 			      SS_ARG(j->late.host));
-	if (worst->wait.meetings && j->late.nabsent)
+	if (worst->wait.meetings && j->late.nabsent && j->out->nhosts > 1)
 		return SS_STR("participants are missing in the recording, or cut short in it, so waiting for them and the "
 			      "transfer cannot be told apart");
-	if (worst->wait.meetings)
+	if (worst->wait.meetings && !j->late.nabsent)
 		return SS_STR("this is the transfer itself, not waiting for a participant");
 	if (j->nunits > 1 && j->out->nhosts > 1)
 		return SS_STR("the recording does not show which operations of different participants belong together, so waiting "

@@ -3,6 +3,7 @@
 
 #include "base/safe.h"
 #include "model/facts/facts.h"
+#include "verdict/limits.h"
 
 #include <stdlib.h>
 
@@ -153,7 +154,25 @@ static void say_scope(struct ss_judge *j, struct ss_verdict_finding *f)
 			 j->has_device ? "devices" : "hosts");
 }
 
-static bool judge(struct ss_judge *j, const struct ss_all_windows *steps)
+/*
+ * One host is never late for itself, but those it works with may have no recording here: nothing of what its devices wait for
+ * each other is then known.
+ */
+static bool count_absent(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
+{
+	struct ss_straggler_verdict late;
+	bool asked = false;
+	for (size_t i = 0; i < j->nunits; i++)
+		asked |= j->units[i].wait.meetings && ss_unit_step_frac(&j->units[i], SS_TIME_COLLECTIVE) >= SS_LEAST_SHARE;
+	if (m->nhosts != 1 || !asked)
+		return true;
+	if (!ss_straggler_verdict(m, &late, err))
+		return false;
+	j->late.nabsent = late.nabsent;
+	return true;
+}
+
+static bool judge(struct ss_judge *j, const struct ss_all_windows *steps, struct ss_model *m, struct ss_err *err)
 {
 	static ss_rule_fn *const rules[] = {
 #define RULE(name) ss_rule_##name,
@@ -161,6 +180,8 @@ static bool judge(struct ss_judge *j, const struct ss_all_windows *steps)
 #undef RULE
 	};
 	if (!list_units(j) || !describe(j, steps))
+		return ss_fail_mem(err);
+	if (!count_absent(j, m, err))
 		return false;
 	sum_classes(j);
 	for (size_t i = 0; i < SS_COUNT(rules) && !j->no_memory; i++)
@@ -173,7 +194,7 @@ static bool judge(struct ss_judge *j, const struct ss_all_windows *steps)
 	j->out->findings = SS_NEW_N(j->arena, struct ss_verdict_finding, j->found.n + 1);
 	j->out->not_judged = SS_NEW_N(j->arena, struct ss_not_judged, j->unknown.n + 1);
 	if (j->no_memory || !j->out->findings || !j->out->not_judged)
-		return false;
+		return ss_fail_mem(err);
 	if (j->found.n)
 		memcpy(j->out->findings, j->found.v, j->found.n * sizeof(*j->found.v));
 	if (j->unknown.n)
@@ -198,7 +219,7 @@ bool ss_verdict_make(struct ss_verdict *out, struct ss_model *m, struct ss_arena
 	    !(j.a = ss_model_attribution(m, err)) || !(j.env = ss_model_env(m, err)) || !(j.peak = ss_model_memory_peak(m, err)) ||
 	    (m->nhosts > 1 && !ss_straggler_verdict(m, &j.late, err)))
 		return false;
-	bool ok = (judge(&j, steps) || ss_fail_mem(err)) && ss_find_gaps(&j, m, err);
+	bool ok = judge(&j, steps, m, err) && ss_find_gaps(&j, m, err);
 	ss_vec_free(&j.found);
 	ss_vec_free(&j.unknown);
 	ss_vec_free(&j.gaps);

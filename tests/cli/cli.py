@@ -509,6 +509,57 @@ def late_hosts(c):
     c.check('a missing host', states == {'host0': 'ok', 'host1': 'ok', 'host2': 'missing', 'host3': 'ok'}, states)
 
 
+def meeting_hosts(folder, work_us, steps=8):
+    """
+    Hosts of a TPU each: a fusion of this work, a reduce-scatter of 60 us in which they meet, and an all-reduce of 280 us.
+    Their clocks are more than a step apart.
+    """
+    us, groups = 10 ** 6, '{{%s}}' % ','.join(map(str, range(len(work_us))))
+    os.makedirs(folder)
+    for h, own_us in enumerate(work_us):
+        p = runs.Plane(2, '/device:TPU:0')
+        p.stats = runs.field(6, p.stat('device_type_string', 'TPU v5')) + runs.field(6, p.stat('global_chip_id', h))
+        marks, modules, ops = p.line('Steps'), p.line('XLA Modules'), p.line('XLA Ops')
+        program = [('fusion.1', 'loop fusion', own_us, '%fusion.1 = f32[1024] fusion(f32[1024] %p), kind=kLoop')]
+        for name, dur_us, channel in (('reduce-scatter.1', max(work_us) - own_us + 60, 1), ('all-reduce.1', 280, 2)):
+            kind = name[:-2]
+            program.append((name, kind, dur_us, f'%{name} = f32[1024] {kind}(f32[4096] %p), channel_id={channel}, replica_groups={groups}, '
+                                                'use_global_device_ids=true, to_apply=%add'))
+        at = (1 + 1300 * h) * us
+        for s in range(steps):
+            length = sum(o[2] for o in program) * us
+            p.event(marks, p.meta(str(s + 3)), at, length)
+            p.event(modules, p.meta('jit_step(7)'), at, length, {'run_id': 100 + s})
+            for name, category, dur_us, text in program:
+                p.event(ops, p.meta(text, name, {'hlo_category': category, 'program_id': 7}), at, dur_us * us)
+                at += dur_us * us
+        with open(os.path.join(folder, f'host{h}.xplane.pb'), 'wb') as f:
+            f.write(runs.field(1, p.bytes()))
+
+
+def transfers_and_waits(c, scratch):
+    """What is transfer and what is waiting is told apart only where all participants are there, and the longest transfer is named."""
+    meeting_hosts(scratch, (500, 500, 920, 900))
+    transfer, open_ = 'this is the transfer itself', 'so waiting for them and the transfer cannot be told apart'
+    c.case(['summary', scratch], 0, rf'largest part in all-reduce.1: {transfer}, not waiting for a participant. Participants wait for each other during '
+                                    r'another 33.3%, as several hosts, or devices of them, have more work in each step\.')
+    c.case(['tool', 'exposed_communication', scratch], 0, '420 us of it waiting for late participants and 340 us transferring')
+    # Steps of these numbers on every host: the tools over one host's steps and those over many call them alike.
+    for tool in ('pod_viewer', 'host_steps'):
+        table = {'pod_viewer': 'steps', 'host_steps': 'matrix'}[tool]
+        c.check(f'numbers of steps of {tool}', sorted({r['step_num'] for r in rows(c, tool, scratch, table)}) == list(range(3, 11)), tool)
+    alone = c.case(['summary', scratch, '--host', 'host0'], 0, open_)
+    c.check('one host knows no transfer', transfer not in alone, alone[:300])
+    # Two devices of a host meet each other, and the devices of hosts that are not asked for.
+    alone = c.case(['summary', os.path.join(HOSTS, 'slow_gpu'), '--host', 'host0'], 0, open_)
+    c.check('a host of two devices knows no transfer', transfer not in alone and 'arrives last' not in alone, alone[:300])
+    os.remove(os.path.join(scratch, 'host3.xplane.pb'))
+    some = c.case(['summary', scratch], 0, open_)
+    c.check('some hosts know no transfer', transfer not in some, some[:300])
+    some = c.case(['tool', 'exposed_communication', scratch], 0, 'waiting for the participants without a recording is not known')
+    c.check('some hosts tell no waiting', 'transferring' not in some, some[:300])
+
+
 def verdict_of(c, path):
     done = c.run(['tool', 'stragglers', path, '--format', 'json'])
     answer = json.loads(done.stdout) if done.returncode == 0 else {'tables': [], 'notes': [], 'conclusion': {}}
@@ -817,6 +868,7 @@ def check_all(binary, scratch):
         part(c, scratch)
     parts_of_all_kinds(c, os.path.join(scratch, 'kinds'))
     elements_of_parts(c, os.path.join(scratch, 'elements'))
+    transfers_and_waits(c, os.path.join(scratch, 'meeting'))
     scattered(c, os.path.join(scratch, 'scattered'))
     clocks_by_name(c, os.path.join(scratch, 'names'))
     return c
