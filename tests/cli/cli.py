@@ -617,6 +617,8 @@ def no_wrong_culprit(c, scratch):
         f.truncate(os.path.getsize(f.name) // 2)
     kind, host, notes, _ = verdict_of(c, path)
     c.check('a host that is in time is cut', host in ('host2', '') and kind != 'balanced' and 'end early' in notes and 'host0' in notes, (kind, host, notes))
+    came = {(r['participants'], r['expected']) for r in rows(c, 'collectives', path, 'collectives') if r['step_num'] >= 0}
+    c.check('devices of a host that is cut before its program are expected', came == {(4, 6)}, came)
     for what in ('missing', 'cut'):
         path, run = made(what, 'slow_gpu')
         late = os.path.join(run, 'host2.xplane.pb')

@@ -316,8 +316,21 @@ static uint32_t expected_of(const struct ss_cluster *c, const struct ss_collecti
 	return op->expected;
 }
 
+/* The least number of devices that are all that can be told: those of whole hosts, if they are several. */
+static uint32_t devices_of_whole_hosts(const struct ss_cluster *c)
+{
+	uint32_t whole = 0, most = 0;
+	for (size_t h = 0; h < c->hosts.n; h++) {
+		const struct ss_cluster_host *host = &c->hosts.v[h];
+		whole += host->state == SS_HOST_OK ? host->ndevices : 0;
+		most = host->ndevices > most ? host->ndevices : most;
+	}
+	return whole > most ? whole : (uint32_t)c->devices.n;
+}
+
 static void describe(struct ss_cluster *c, const struct joining *j, uint32_t *most_of_key)
 {
+	uint32_t whole = devices_of_whole_hosts(c);
 	for (uint32_t i = 0; i < c->collectives.n; i++) {
 		struct ss_collective *k = &c->collectives.v[i];
 		uint32_t host = SS_NO_HOST;
@@ -340,11 +353,14 @@ static void describe(struct ss_cluster *c, const struct joining *j, uint32_t *mo
 		uint32_t *most = &most_of_key[c->ops.v[k->op].key];
 		*most = k->n > *most ? k->n : *most;
 	}
-	/* Without an expected number of participants: the largest number that came, and all devices if all came. */
+	/*
+	 * Without an expected number of participants: the largest number that came, and all devices if those of all whole hosts
+	 * came. A recording that ends early may lack the step that it was in.
+	 */
 	for (uint32_t i = 0; i < c->collectives.n; i++) {
 		struct ss_collective *k = &c->collectives.v[i];
 		uint32_t most = most_of_key[c->ops.v[k->op].key];
-		if (most == c->devices.n && c->ndevices_expected < UINT32_MAX)
+		if (most >= whole && c->ndevices_expected < UINT32_MAX)
 			most = (uint32_t)c->ndevices_expected;
 		k->expected = k->expected ? k->expected : most;
 		k->expected = k->expected < k->n ? k->n : k->expected;
