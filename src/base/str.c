@@ -158,9 +158,15 @@ size_t ss_utf8_first(struct ss_str str)
 	return n;
 }
 
+/* Nearly every text is ASCII, which is passed eight bytes at a time. */
 bool ss_utf8_valid(struct ss_str s)
 {
 	for (size_t i = 0; i < s.n;) {
+		uint64_t eight;
+		if (s.n - i >= sizeof(eight) && (memcpy(&eight, s.p + i, sizeof(eight)), !(eight & 0x8080808080808080))) {
+			i += sizeof(eight);
+			continue;
+		}
 		size_t n = ss_utf8_first((struct ss_str){ s.p + i, s.n - i });
 		if (n == 0)
 			return false;
