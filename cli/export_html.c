@@ -3,14 +3,16 @@
  * file, which opens without a server.
  *
  * The answers are those of the routes, compressed, under the address that the page would ask. The
- * file contains the timeline at several levels of detail. Each level consists of windows that overlap
- * by half, so that one window covers any view. Answers beyond 10 MB are omitted, and the file lists them.
+ * file contains the timeline at several levels of detail. Each level consists of windows that
+ * overlap by half, so that one window covers any view. Answers beyond 10 MB are omitted, and the
+ * file lists them.
  */
 #include "export_html.h"
 
 #include "cli.h"
 
 #include "drawing/drawing.h"
+#include "request/registry.h"
 #include "serve/gzip.h"
 #include "serve/page.h"
 #include "serve/server.h"
@@ -32,6 +34,7 @@
 #define MOST_HOSTS 16u
 
 struct html {
+	const char *logdir;
 	struct ss_server *server;
 	struct ss_str run;
 	struct ss_arena arena;
@@ -254,24 +257,58 @@ static void add_tool(struct html *h, const struct tool *t, size_t host)
 		add_timeline(h, t->hosts[0]);
 }
 
+/* Is it a tool over all hosts, which needs none open? */
+static bool is_of_cluster(const struct tool *t)
+{
+	const struct ss_tool *tool = ss_tool_find(t->name);
+	return tool && tool->facts == SS_FACTS_CLUSTER;
+}
+
+static void add_tools_of(struct html *h, struct ss_str json, size_t host, bool cluster)
+{
+	struct ss_jsonr r = ss_jsonr_of(json);
+	struct ss_jtok tok;
+	struct tool t;
+	ss_jsonr_next(&r, &tok);
+	ss_jsonr_next(&r, &tok);
+	if (!ss_jsonr_next(&r, &tok) || tok.kind != SS_J_ARRAY)
+		return;
+	while (next_tool(h, &r, &t))
+		if (t.available && (host < t.nhosts || (host == 0 && !t.nhosts)) && is_of_cluster(&t) == cluster)
+			add_tool(h, &t, host);
+}
+
+/* A server anew: what the one before held is given back. */
+static bool start(struct html *h, bool visits, struct ss_err *err)
+{
+	const struct ss_server_config config = {
+		.logdir = h->logdir,
+		.offline = true,
+		.visits = visits,
+		.most_rows = TABLE_ROWS,
+	};
+	if (h->server)
+		ss_server_stop(h->server);
+	h->server = ss_server_start(&config, err);
+	return h->server;
+}
+
 /*
  * First what the page opens with, of the hosts together or the first; then the other hosts, as far
- * as there is room.
+ * as there is room. What the tools over all hosts make takes as much memory as the events of one:
+ * they come when hosts are closed.
  */
-static void add_tools(struct html *h, struct ss_str json)
+static bool add_tools(struct html *h, struct ss_str json, struct ss_err *err)
 {
-	for (size_t host = 0; host < MOST_HOSTS; host++) {
-		struct ss_jsonr r = ss_jsonr_of(json);
-		struct ss_jtok tok;
-		struct tool t;
-		ss_jsonr_next(&r, &tok);
-		ss_jsonr_next(&r, &tok);
-		if (!ss_jsonr_next(&r, &tok) || tok.kind != SS_J_ARRAY)
-			return;
-		while (next_tool(h, &r, &t))
-			if (t.available && (host < t.nhosts || (host == 0 && !t.nhosts)))
-				add_tool(h, &t, host);
-	}
+	add_tools_of(h, json, 0, false);
+	if (!start(h, true, err))
+		return false;
+	add_tools_of(h, json, 0, true);
+	if (!start(h, false, err))
+		return false;
+	for (size_t host = 1; host < MOST_HOSTS; host++)
+		add_tools_of(h, json, host, false);
+	return true;
 }
 
 /* ---- the file ---- */
@@ -340,7 +377,7 @@ static bool collect(struct html *h, struct ss_err *err)
 	if (ok) {
 		add_answer(h, "/api/run", run, 1, NULL);
 		add_answer(h, "/api/run", run, 2, NULL);
-		add_tools(h, ss_buf_get(&tools));
+		ok = add_tools(h, ss_buf_get(&tools), err);
 	}
 	ss_buf_free(&tools);
 	return ok;
@@ -364,18 +401,18 @@ static struct ss_str only_run(struct html *h)
 
 bool cli_export_html(const char *path, struct ss_out *o, struct ss_err *err)
 {
-	struct html h = { .most = FILE_BYTES - RESERVE_BYTES };
+	struct html h = { .logdir = path, .most = FILE_BYTES - RESERVE_BYTES };
 	struct ss_str style = page_text("/app.css"), script = page_text("/app.js");
 	h.most -= style.n + script.n;
 	free((void *)(uintptr_t)style.p);
 	free((void *)(uintptr_t)script.p);
-	h.server = ss_server_start(&(struct ss_server_config){ .logdir = path, .offline = true, .most_rows = TABLE_ROWS }, err);
-	bool ok = h.server;
+	bool ok = start(&h, false, err);
 	if (ok) {
 		h.run = only_run(&h);
 		ok = collect(&h, err) && put_file(&h, o, err);
-		ss_server_stop(h.server);
 	}
+	if (h.server)
+		ss_server_stop(h.server);
 	ss_buf_free(&h.answers);
 	ss_buf_free(&h.windows);
 	ss_buf_free(&h.left_out);

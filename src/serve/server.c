@@ -435,6 +435,8 @@ static struct ss_server *new_server(const struct ss_server_config *config)
 	ss_turns_init(&st->diff_turns, DIFFS_AT_ONCE, TURN_WAIT_MS, TURN_HOLD_MS);
 	st->sessions = ss_sessions_new(config->memory_bytes ? config->memory_bytes : half_of_memory(),
 				       config->idle_s ? config->idle_s : 300);
+	if (st->sessions && config->visits)
+		ss_sessions_visit_all(st->sessions);
 	if (st->sessions && copy_texts(s, config))
 		return s;
 	free_server(s);

@@ -21,6 +21,7 @@ struct ss_server_config {
 	uint64_t memory_bytes;		/* for opened profiles; 0: half of the machine's */
 	unsigned idle_s;		/* profiles nobody asks for are given back after so long; 0: 300 */
 	bool offline;			/* nobody can ask over a network: ss_server_ask alone */
+	bool visits;			/* tools that need no open host read each and close it: less memory, more work */
 	size_t most_rows;		/* of a table in JSON, a note says how many there are; 0: all */
 	const char *token;		/* who asks over HTTP must know it (http.h); NULL: nobody is asked */
 	bool open;			/* others than this machine may ask without one; SS_EINVAL without this */

@@ -59,6 +59,7 @@ struct ss_sessions {
 	struct ss_session *sessions;
 	uint64_t memory_bytes;
 	int64_t idle_s;
+	size_t most_open;	/* hosts, for somebody who visits them */
 };
 
 static int64_t now_s(void)
@@ -76,7 +77,13 @@ struct ss_sessions *ss_sessions_new(uint64_t memory_bytes, unsigned idle_s)
 	pthread_mutex_init(&c->lock, NULL);
 	c->memory_bytes = memory_bytes;
 	c->idle_s = idle_s;
+	c->most_open = SS_MAX_OPEN_HOSTS;
 	return c;
+}
+
+void ss_sessions_visit_all(struct ss_sessions *c)
+{
+	c->most_open = 0;
 }
 
 static void free_slot(struct slot *s)
@@ -456,7 +463,9 @@ static void mark_stale(struct ss_sessions *c)
 			s->stale = s->stale || s->slots[i]->stale;
 }
 
-/* Files that come from elsewhere are brought first, and before anybody waits for them under a lock. */
+/*
+ * Files that come from elsewhere are brought first, and before anybody waits for them under a lock.
+ */
 static bool bring(const struct ss_host_file *const *files, size_t n, struct ss_err *err)
 {
 	uint64_t bytes = 0;
@@ -512,7 +521,7 @@ struct ss_session *ss_session_open_visiting(struct ss_sessions *c, const struct 
 					    struct ss_err *err)
 {
 	/* Files that are no profiles are few, and small. */
-	return open_session(c, files, n, n > SS_MAX_OPEN_HOSTS && !files[0]->kind, err);
+	return open_session(c, files, n, n > c->most_open && !files[0]->kind, err);
 }
 
 struct ss_model *ss_session_model(const struct ss_session *s)

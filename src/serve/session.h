@@ -22,6 +22,8 @@ struct ss_session;
  */
 struct ss_sessions *ss_sessions_new(uint64_t memory_bytes, unsigned idle_s);
 void ss_sessions_free(struct ss_sessions *c);
+/* From now on no host is kept open for somebody who visits them, not even one. */
+void ss_sessions_visit_all(struct ss_sessions *c);
 
 /* Pin the model of these hosts, opening what is not open. Events are not loaded here. */
 struct ss_session *ss_session_open(struct ss_sessions *c, const struct ss_host_file *const *files, size_t n,
