@@ -24,7 +24,7 @@
 
 struct facts {
 	uint64_t lines, events_bytes;
-	bool device;
+	bool device, named, program;
 };
 
 static struct facts facts_of(const struct ss_host *h)
@@ -33,6 +33,8 @@ static struct facts facts_of(const struct ss_host *h)
 	for (uint32_t i = 0; i < h->x.nplanes; i++) {
 		const struct ss_xplane *p = &h->x.planes[i];
 		f.device |= ss_str_starts(p->name, SS_STR("/device:"));
+		f.named |= p->name.n != 0;
+		f.program |= ss_xplane_has(p, SS_STAT_HLO_PROTO);
 		f.lines += p->nlines;
 		for (uint32_t k = 0; k < p->nlines; k++)
 			f.events_bytes += p->lines[k].events ? p->lines[k].body.n : 0;
@@ -56,8 +58,11 @@ static bool is_fresh(const struct doctor *d, int64_t mtime_ns)
 static struct ss_str without_path(struct ss_str text, struct ss_str path)
 {
 	struct ss_str rest = text, name = ss_str_sub(path, ss_str_rchr(path, '/') + 1, path.n);
-	size_t end = ss_str_take(&rest, SS_STR("'")) ? ss_str_find(rest, SS_STR("' ")) : SS_NPOS;
-	return end != SS_NPOS && ss_str_ends(ss_str_sub(rest, 0, end), name) ? ss_str_sub(rest, end + 2, rest.n) : text;
+	if (!ss_str_take(&rest, SS_STR("'")))
+		return text;
+	size_t at = ss_str_find(rest, name);
+	rest = ss_str_sub(rest, at == SS_NPOS ? rest.n : at + name.n, rest.n);
+	return ss_str_take(&rest, SS_STR("' ")) || ss_str_take(&rest, SS_STR("': ")) ? rest : text;
 }
 
 static void judge_host(struct doctor *d, const char *what, const struct ss_host *h, const struct ss_host_file *file)
@@ -76,6 +81,14 @@ static void judge_host(struct doctor *d, const char *what, const struct ss_host 
 		doctor_say(d, DOCTOR_BAD, what,
 			   "it holds no plane: the profiler recorded nothing. Profile while steps run, and stop the profiler "
 			   "before the program ends");
+	else if (whole && f.program && !f.lines && h->imported.any)
+		doctor_say(d, DOCTOR_GOOD, what,
+			   "complete: it is a program of XLA, without a profile: 'stepscope tool graph_viewer' and "
+			   "'memory_viewer' show it");
+	else if (whole && !f.named && !f.events_bytes)
+		doctor_say(d, DOCTOR_BAD, what,
+			   "it is not a profile: its %u plane%s neither names nor events. It is a message of another kind, or "
+			   "damaged", h->x.nplanes, h->x.nplanes == 1 ? " has" : "s have");
 	else if (whole && !f.events_bytes)
 		doctor_say(d, DOCTOR_BAD, what,
 			   "it holds %u plane%s without events: nothing ran while it was recorded, or recording ended at once. "
@@ -214,7 +227,11 @@ static void say_nothing_found(struct doctor *d, const struct ss_store *s)
 	else if (above.n)
 		doctor_say(d, DOCTOR_BAD, "directory", "no profile is in this part of the log directory '" SS_FMT "'",
 			   SS_ARG(above));
-	else if (!s->nfiles && s->ndirs <= 1)
+	else if (!s->nfiles && s->ndirs > 1)
+		doctor_say(d, DOCTOR_BAD, "directory", "no profile is in it: its directories hold no file that can be opened");
+	else if (!s->nfiles && s->nskipped_all)
+		doctor_say(d, DOCTOR_BAD, "directory", "no profile is in it: the lines above say what was not opened");
+	else if (!s->nfiles)
 		doctor_say(d, DOCTOR_BAD, "directory", "it is empty: no program has written a profile here yet");
 	else
 		doctor_say(d, DOCTOR_BAD, "directory",
@@ -253,7 +270,7 @@ void doctor_path(struct doctor *d, const char *path)
 	struct ss_err err = { 0 };
 	struct stat st;
 	size_t left = MOST_FILES, hosts = 0;
-	if (!ss_location_open(&place, path, &err) || !ss_location_scan(&place, &s, &err)) {
+	if (!ss_location_open(&place, path, &err) || !cli_location_say_cost(&place, &err) || !ss_location_scan(&place, &s, &err)) {
 		errno = strcmp(place.named, "-") == 0 || strstr(place.named, "://") || stat(path, &st) == 0 ? 0 : errno;
 		say_missing(d, place.named, err.text);
 		cli_location_close(&place);

@@ -42,6 +42,13 @@ static const struct {
 	{ "error",
 	  { SS_FORM_REFUSED, "an error in JSON, as a server answers in place of a file",
 	    "read it for the reason, and fetch the file again" } },
+	{ "mediaLink",
+	  { SS_FORM_REFUSED, "the description of an object of Google Cloud Storage in place of its content",
+	    "fetch the content with 'gcloud storage cp', or with '?alt=media' at the end of the address" } },
+	{ "ContentLength",
+	  { SS_FORM_REFUSED, "the description of an object of S3 in place of its content",
+	    "fetch the content with 'aws s3 cp'" } },
+	{ "planes", { SS_FORM_REFUSED, "a profile that was written as JSON", "write it with SerializeToString" } },
 	{ "$schema", { SS_FORM_REFUSED, "a profile for speedscope, of sampled stacks", "export it as a Chrome trace" } },
 };
 
@@ -124,6 +131,84 @@ static bool is_svg(struct ss_str head)
 	return ss_str_contains(head, SS_STR("<svg")) && !ss_str_contains(head, SS_STR("<html"));
 }
 
+/*
+ * Does a plane begin here, behind its tag and its length? Its first field is its id or its name.
+ */
+static bool is_plane(struct ss_str bytes)
+{
+	struct ss_pb c = ss_pb_lenient(bytes), plane;
+	struct ss_pb_field f;
+	if (!ss_pb_next(&c, &f) || f.key != PB_LEN(1))
+		return false;
+	plane = ss_pb_lenient(f.bytes);
+	return ss_pb_next(&plane, &f) && (f.key == PB_VAR(1) || f.key == PB_LEN(2));
+}
+
+static bool is_name(struct ss_str s)
+{
+	size_t n = 0;
+	while (n < s.n && (unsigned char)s.p[n] > ' ')
+		n++;
+	return s.n && n == s.n;
+}
+
+/*
+ * The first fields of a module are its name, that of its first computation, and computations. A
+ * plane begins with its id.
+ */
+static bool is_module(struct ss_str bytes)
+{
+	struct ss_pb c = ss_pb_lenient(bytes);
+	struct ss_pb_field name, entry, computation;
+	return ss_pb_next(&c, &name) && name.key == PB_LEN(1) && is_name(name.bytes) && ss_pb_next(&c, &entry) &&
+	       entry.key == PB_LEN(2) && is_name(entry.bytes) && ss_pb_next(&c, &computation) && computation.key == PB_LEN(3) &&
+	       ss_str_starts(computation.bytes, SS_STR("\n"));
+}
+
+/* A program in a file of any name: a module, or an HloProto, which holds one first. */
+static bool is_program(struct ss_str head)
+{
+	struct ss_pb c = ss_pb_lenient(head);
+	struct ss_pb_field f;
+	return is_module(head) || (ss_pb_next(&c, &f) && f.key == PB_LEN(1) && is_module(f.bytes));
+}
+
+/* ---- signs of other formats ---- */
+
+/*
+ * Lines that a login, a shell or a warning printed, and then a profile: packed, or from the tag of
+ * a plane on, which is a line feed too.
+ */
+static bool is_behind_lines(struct ss_str head)
+{
+	for (size_t n = 0; n < head.n && ((unsigned char)head.p[n] >= ' ' || is_blank(head.p[n])); n++) {
+		struct ss_str rest = ss_str_sub(head, n + 1, head.n);
+		if (n >= 8 && head.p[n] == '\n' && (is_plane(rest) || ss_gz_is(rest)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_upload(struct ss_str head)
+{
+	return ss_str_contains(ss_str_sub(head, 0, 512), SS_STR("Content-Disposition: "));
+}
+
+/* A record of an event file: its length, a checksum, and what TensorFlow writes first. */
+static bool is_events(struct ss_str head)
+{
+	return ss_str_contains(ss_str_sub(head, 0, 64), SS_STR("brain.Event:"));
+}
+
+static bool is_base64(struct ss_str head)
+{
+	size_t n = 0;
+	while (n < head.n && ((head.p[n] | 0x20) >= 'a' ? (head.p[n] | 0x20) <= 'z' : (head.p[n] >= '/' && head.p[n] <= '9') ||
+			      head.p[n] == '+' || head.p[n] == '=' || head.p[n] == '\n' || head.p[n] == '\r'))
+		n++;
+	return n >= 64 && n == head.n;
+}
+
 /* Zeros: a program reserved them and did not write, or a disk lost them. */
 static bool is_zeros(struct ss_str head)
 {
@@ -154,6 +239,9 @@ static bool is_cprofile(struct ss_str head)
 /* ---- the list ---- */
 
 #define UNPACK "unpack it and open the profile that is in it"
+#define STORE_ANSWER "an XML document, as an object store answers in place of a file"
+#define READ_REASON "read it for the reason, and fetch the file again"
+#define UNPACK_ZLIB "unpack it with zlib.decompress of Python, or pack the original with gzip"
 #define ANOTHER "a profile is a file *.xplane.pb, which the profiler writes below plugins/profile"
 #define NSYS_EXPORT "export it with 'nsys export --type sqlite' and open the .sqlite file"
 
@@ -175,6 +263,7 @@ static const struct rule {
 	{ SS_STR_INIT(".tracetable"), SS_STR_INIT(""), NULL,
 	  { SS_FORM_REFUSED, "a table of the trace server of Cloud TPUs", "open the *.xplane.pb of the same run" } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), ss_riegeli_is, { SS_FORM_RIEGELI, "a profile in the riegeli format", NULL } },
+	{ SS_STR_INIT(".riegeli"), SS_STR_INIT(""), is_plane, { SS_FORM_XSPACE, "a profile", NULL } },
 	{ SS_STR_INIT(".riegeli"), SS_STR_INIT(""), NULL, { SS_FORM_RIEGELI, "a profile in the riegeli format", NULL } },
 	{ SS_STR_INIT(""), SS_STR_INIT("SQLite format 3"), NULL,
 	  { SS_FORM_SQLITE, "a profile that stepscope reads", NULL } },
@@ -186,6 +275,10 @@ static const struct rule {
 	{ SS_STR_INIT(""), SS_STR_INIT("\x28\xb5\x2f\xfd"), NULL,
 	  { SS_FORM_REFUSED, "packed with zstd", "unpack it with 'zstd -d'" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("\xfd" "7zXZ"), NULL, { SS_FORM_REFUSED, "packed with xz", "unpack it with 'xz -d'" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\x78\x9c"), NULL, { SS_FORM_REFUSED, "packed with zlib", UNPACK_ZLIB } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\x78\xda"), NULL, { SS_FORM_REFUSED, "packed with zlib", UNPACK_ZLIB } },
+	{ SS_STR_INIT(""), SS_STR_INIT("\x1f\x9d"), NULL,
+	  { SS_FORM_REFUSED, "packed with compress", "unpack it with 'gzip -d'" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("BZh"), NULL, { SS_FORM_REFUSED, "packed with bzip2", "unpack it with 'bzip2 -d'" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("\x04\x22\x4d\x18"), NULL,
 	  { SS_FORM_REFUSED, "packed with lz4", "unpack it with 'lz4 -d'" } },
@@ -195,9 +288,25 @@ static const struct rule {
 	  { SS_FORM_REFUSED, "a record of macOS about a file (AppleDouble)", "open the file without '._' before its name" } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), is_tar, { SS_FORM_REFUSED, "a tar archive", UNPACK } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), is_zeros,
-	  { SS_FORM_REFUSED, "nothing but zero bytes",
-	    "its content was never written: the disk was full, the machine stopped, or a copy failed. Copy it again, or "
-	    "profile again" } },
+	  { SS_FORM_REFUSED, "zero bytes where a profile begins",
+	    "its content, or the first part of it, was never written: the disk was full, the machine stopped, or a copy "
+	    "failed. Copy it again, or profile again" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("HTTP/"), NULL,
+	  { SS_FORM_REFUSED_LINE, "an answer of a web server with its HTTP headers",
+	    "fetch the file again without them ('curl -i' writes them)" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("--"), is_upload,
+	  { SS_FORM_REFUSED, "an upload of a form (multipart/form-data), with the file in it",
+	    "let the server store the part, not the body of the request" } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), is_events,
+	  { SS_FORM_REFUSED, "an event file of TensorBoard under another name",
+	    "open it as events.out.tfevents.*, or open the profile, plugins/profile/<run>/<host>.xplane.pb" } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), is_behind_lines,
+	  { SS_FORM_REFUSED, "a profile behind lines of text, which a login, a shell or a warning printed",
+	    "copy it again without them (scp or rsync in place of 'ssh HOST cat'), or silence what ~/.bashrc prints" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("planes {"), NULL,
+	  { SS_FORM_REFUSED, "a profile that was written as text (text_format)", "write it with SerializeToString" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("/annex/objects/"), NULL,
+	  { SS_FORM_REFUSED, "a pointer of git-annex in place of the file", "fetch the file itself with 'git annex get'" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("version https://git-lfs"), NULL,
 	  { SS_FORM_REFUSED, "a pointer of Git LFS in place of the file", "fetch the file itself with 'git lfs pull'" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("\xff\xfe"), is_utf16,
@@ -217,15 +326,16 @@ static const struct rule {
 	{ SS_STR_INIT(""), SS_STR_INIT("<<<<<<< "), NULL,
 	  { SS_FORM_REFUSED, "a file that Git could not merge", "take one of its two versions with 'git checkout --ours FILE' or "
 	    "'--theirs'" } },
-	{ SS_STR_INIT(""), SS_STR_INIT("<?xml"), NULL,
-	  { SS_FORM_REFUSED, "an XML document, as an object store answers in place of a file",
-	    "read it for the reason, and fetch the file again" } },
+	{ SS_STR_INIT(""), SS_STR_INIT("<?xml"), NULL, { SS_FORM_REFUSED, STORE_ANSWER, READ_REASON } },
+	{ SS_STR_INIT(""), SS_STR_INIT("<Error"), NULL, { SS_FORM_REFUSED, STORE_ANSWER, READ_REASON } },
+	{ SS_STR_INIT(""), SS_STR_INIT("<ListBucket"), NULL, { SS_FORM_REFUSED, STORE_ANSWER, READ_REASON } },
 	{ SS_STR_INIT(""), SS_STR_INIT("<"), is_text,
 	  { SS_FORM_REFUSED, "a web page (HTML)",
 	    "if it came from a server, its answer was a page (to sign in, or an error): read it, and fetch the profile again. Of "
 	    "PyTorch's memory_timeline open the trace that it was made of, recorded with profile_memory=True" } },
 	{ SS_STR_INIT(".hlo.pb"), SS_STR_INIT(""), NULL, { SS_FORM_PROGRAM, "a program of XLA", NULL } },
 	{ SS_STR_INIT(".hlo_proto.pb"), SS_STR_INIT(""), NULL, { SS_FORM_PROGRAM, "a program of XLA", NULL } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), is_program, { SS_FORM_PROGRAM, "a program of XLA", NULL } },
 	{ SS_STR_INIT(".trace"), SS_STR_INIT(""), NULL, { SS_FORM_TRACE, "a trace", NULL } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), ss_pickle_is,
 	  { SS_FORM_SNAPSHOT, "a pickle of Python, as PyTorch's memory snapshots are", NULL } },
@@ -237,8 +347,10 @@ static const struct rule {
 	  { SS_FORM_PERFETTO, "a trace of Perfetto", NULL } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), ss_pprof_is,
 	  { SS_FORM_SNAPSHOT, "a profile in the format of pprof, as JAX's memory profiles are", NULL } },
+	{ SS_STR_INIT(""), SS_STR_INIT(""), is_base64,
+	  { SS_FORM_REFUSED, "a text in base64", "decode it with 'base64 -d'" } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), is_text,
-	  { SS_FORM_REFUSED, "a text, not a profile",
+	  { SS_FORM_REFUSED_LINE, "a text, not a profile",
 	    "name a profile or the directory that holds one; if this was a profile, copy it again as it is" } },
 };
 
@@ -281,6 +393,8 @@ const struct ss_form *ss_form_of(struct ss_str path, struct ss_str head)
 	struct ss_str text = ss_str_sub(head, i, head.n);
 	if (is_cprofile(head))
 		return &cprofile;
+	if (i && text.n && text.p[0] == '<')
+		head = text;
 	if (text.n && (text.p[0] == '{' || text.p[0] == '['))
 		return ss_hlo_json_is(head) ? &program : json_of(text);
 	if (ss_str_is(name, "trace"))

@@ -2,8 +2,8 @@
  * form.h - the format of a file, by its first bytes and its name: the only list of formats that are
  * read, and of formats that people try to open and that are not read.
  *
- * A format that is not read is refused by its name, with what to do instead. Bytes decide where they
- * can; a name decides where a format has no sign of its own.
+ * A format that is not read is refused by its name, with what to do instead. Bytes decide where
+ * they can; a name decides where a format has no sign of its own.
  */
 #ifndef SS_IMPORT_FORM_H
 #define SS_IMPORT_FORM_H
@@ -23,6 +23,7 @@ enum ss_form_id {
 	SS_FORM_PROGRAM,	/* a compiled program (hlo_json.h) */
 	SS_FORM_SNAPSHOT,	/* of memory: snapshot.h, pprof.h; it becomes no profile */
 	SS_FORM_REFUSED,	/* known, and not read */
+	SS_FORM_REFUSED_LINE,	/* the same, and its first line says more: messages show it */
 };
 
 struct ss_form {

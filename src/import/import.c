@@ -6,11 +6,13 @@
 #include "import/hlo_proto.h"
 #include "import/nsys.h"
 #include "import/perfetto.h"
+#include "import/pickle.h"
 #include "import/riegeli.h"
 #include "import/rocpd.h"
 #include "import/rocprof.h"
 #include "import/rocprof_csv.h"
 #include "import/run_metadata.h"
+#include "import/snapshot.h"
 #include "import/trace_proto.h"
 #include "legacy/files/hlo_json.h"
 #include "wire/gz_in.h"
@@ -302,15 +304,34 @@ static bool convert(const struct ss_file *f, enum ss_form_id kind, struct ss_str
 	return out->space.held_bytes == out->space.n || ss_hold_fail(SS_STR("the trace"), err);
 }
 
+static bool refuse(struct ss_str path, const struct ss_form *form, struct ss_str head, struct ss_err *err)
+{
+	struct ss_str line = ss_str_sub(head, 0, ss_str_chr(head, '\n'));
+	bool shows = form->id == SS_FORM_REFUSED_LINE && line.n > 1;
+	line = ss_utf8_front(line.n && line.p[line.n - 1] == '\r' ? ss_str_sub(line, 0, line.n - 1) : line, 100);
+	return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is %s%s" SS_FMT "%s: %s", SS_ARG(path), form->name,
+		       shows ? " (it begins with '" : "", SS_ARG(shows ? line : SS_STR("")), shows ? "')" : "", form->advice);
+}
+
+/* Without a look at all of a pickle: is it one of something else, as far as its beginning shows? */
+static bool refuse_snapshot(struct ss_str path, const struct ss_form *form, struct ss_str head, struct ss_err *err)
+{
+	if (ss_pickle_is(head) && !ss_snapshot_is(head))
+		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is a pickle of Python, not a profile, and does not begin as a memory "
+			       "snapshot of PyTorch does: a profile is a file *.xplane.pb", SS_ARG(path));
+	return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is %s: 'stepscope tool memory_snapshot' shows it", SS_ARG(path), form->name);
+}
+
 static bool import_layer(const struct ss_file *f, struct ss_str path, struct ss_arena *arena, struct ss_imported *out,
 		   bool *twice, struct ss_err *err)
 {
 	struct ss_buf unpacked = { 0 };
-	const struct ss_form *form = form_of(path, f->bytes);
+	char head[SS_FORM_HEAD_BYTES];
+	struct ss_str begin = ss_str_sub(f->bytes, 0, SS_FORM_HEAD_BYTES);
+	const struct ss_form *form = ss_form_of(path, begin);
 	if (ss_gz_is(f->bytes)) {
 		/* A look at the beginning says what it is; JSON is unpacked as it is read. */
-		char head[SS_FORM_HEAD_BYTES];
-		struct ss_str begin = ss_form_head(f->bytes, head);
+		begin = ss_form_head(f->bytes, head);
 		if (!begin.p)
 			return ss_fail_mem(err);
 		*twice = ss_gz_is(begin);
@@ -320,10 +341,9 @@ static bool import_layer(const struct ss_file *f, struct ss_str path, struct ss_
 	}
 	out->form = form->name;
 	if (form->id == SS_FORM_SNAPSHOT)
-		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is %s: 'stepscope tool memory_snapshot' shows it", SS_ARG(path),
-			       form->name);
-	if (form->id == SS_FORM_REFUSED)
-		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is %s: %s", SS_ARG(path), form->name, form->advice);
+		return refuse_snapshot(path, form, begin, err);
+	if (form->id == SS_FORM_REFUSED || form->id == SS_FORM_REFUSED_LINE)
+		return refuse(path, form, begin, err);
 	if (ss_gz_is(f->bytes) && form->id != SS_FORM_JSON && form->id != SS_FORM_ROCPROF && !unpack(f, &unpacked, out, err)) {
 		ss_buf_free(&unpacked);
 		return false;

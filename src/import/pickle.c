@@ -13,6 +13,7 @@ enum opcode {
 	OP_NONE = 'N', OP_NEWTRUE = 0x88, OP_NEWFALSE = 0x89,
 	OP_MEMOIZE = 0x94, OP_BINPUT = 'q', OP_LONG_BINPUT = 'r', OP_BINGET = 'h', OP_LONG_BINGET = 'j',
 	OP_POP = '0', OP_POP_MARK = '1', OP_DUP = '2',
+	OP_LAST = 0x98,		/* of all opcodes */
 };
 
 /* Names of opcodes that plain data does not use, for messages. */
@@ -35,7 +36,9 @@ static const struct {
 
 bool ss_pickle_is(struct ss_str head)
 {
-	return head.n >= 2 && (uint8_t)head.p[0] == OP_PROTO && head.p[1] >= 2 && head.p[1] <= 5;
+	uint8_t first = head.n > 2 ? (uint8_t)head.p[2] : OP_STOP;
+	return head.n >= 2 && (uint8_t)head.p[0] == OP_PROTO && head.p[1] >= 2 && head.p[1] <= 5 && first > ' ' &&
+	       first <= OP_LAST && first != 0x7f;
 }
 
 struct walk {

@@ -12,6 +12,21 @@ static bool is_unfinished(struct ss_str name)
 	return false;
 }
 
+/*
+ * What rsync ('.HOST.xplane.pb.Ab12Cd') and the AWS CLI ('HOST.xplane.pb.6eF3bC9a') write until a
+ * copy is complete.
+ */
+static bool is_copy_in_work(struct ss_str name)
+{
+	size_t at = ss_str_find(name, SS_STR(".xplane.pb."));
+	struct ss_str rest = ss_str_sub(name, at == SS_NPOS ? name.n : at + 11, name.n);
+	size_t n = 0;
+	while (n < rest.n && ((rest.p[n] | 0x20) >= 'a' ? (rest.p[n] | 0x20) <= 'z' : rest.p[n] >= '0' && rest.p[n] <= '9'))
+		n++;
+	return n == rest.n && (n == 8 || (n == 6 && name.p[0] == '.'));
+}
+
+#define UNFINISHED "is a copy or a download that has not finished"
 #define NSYS "is a report of Nsight Systems: export it with 'nsys export --type sqlite' and open the .sqlite file"
 #define ARCHIVE "is an archive: give its own path as PATH (unpack it first if it is in another archive)"
 
@@ -35,6 +50,11 @@ const char *ss_not_a_profile(struct ss_str name)
 		{ SS_STR_INIT(".hlo_proto.pb"), "holds one HLO module, not a profile" },
 		{ SS_STR_INIT(".tracetable"), "is an SSTable of the Cloud TPU trace server, which cannot be read" },
 		{ SS_STR_INIT(".json"), "is JSON, not a profile" },
+		{ SS_STR_INIT("perfetto_trace.json.gz"),
+		  "is the trace that JAX writes for Perfetto, not a profile: open it by its own path" },
+		{ SS_STR_INIT(":Zone.Identifier"), "is a mark of Windows about the file of this name, not a profile: delete it" },
+		{ SS_STR_INIT(".icloud"), "stands for a file that iCloud has not fetched: fetch it ('brctl download')" },
+		{ SS_STR_INIT(".dvc"), "is a pointer of DVC: fetch the file itself with 'dvc pull'" },
 		{ SS_STR_INIT(".xplane.pb.zst"), "is packed with zstd: give its own path as PATH, or unpack it with 'zstd -d'" },
 		{ SS_STR_INIT(".xplane.pb.xz"), "is packed with xz: unpack it with 'xz -d'" },
 		{ SS_STR_INIT(".xplane.pb.bz2"), "is packed with bzip2: unpack it with 'bzip2 -d'" },
@@ -48,9 +68,11 @@ const char *ss_not_a_profile(struct ss_str name)
 	if (ss_str_is(name, "xplane.pb"))
 		return "has no host name before .xplane.pb";
 	if (is_unfinished(name))
-		return "is a copy or a download that has not finished";
+		return UNFINISHED;
 	for (size_t i = 0; i < SS_COUNT(rules); i++)
 		if (ss_str_ends(name, rules[i].suffix))
 			return rules[i].why;
+	if (is_copy_in_work(name))
+		return UNFINISHED;
 	return ss_str_contains(name, SS_STR("xplane")) ? "does not end in .xplane.pb" : NULL;
 }

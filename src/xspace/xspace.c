@@ -10,6 +10,7 @@
 
 #include "base/pool.h"
 #include "xspace/fields.h"
+#include "xspace/top.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,6 @@
 #define LINE_COST 512		/* the same of a line */
 #define MAX_NOTES 20
 #define NOTE_BYTES 8192		/* two paths, and words */
-#define TEXT_LOOK_BYTES 4096	/* of a damaged file, to tell a copy as text */
-#define TEXT_LETTERS 8		/* beyond ASCII in it: fewer could be chance */
 
 /* Where a plane's, or the file's, top level stops making sense. */
 static uint64_t position(const struct ss_xspace *x, const uint8_t *at)
@@ -324,44 +323,8 @@ static int64_t find_origin(const struct ss_xspace *x)
 	return absolute ? min : 0;
 }
 
-struct top_counts {
-	uint32_t planes, hostnames, errors, warnings;
-	bool any;
-};
-
-static struct top_counts count_top(struct ss_str bytes)
-{
-	struct top_counts n = { 0 };
-	struct ss_pb c = ss_pb_lenient(bytes);
-	struct ss_pb_field f;
-	while (ss_pb_next(&c, &f)) {
-		n.planes += f.key == PB_LEN(XSPACE_PLANES);
-		n.hostnames += f.key == PB_LEN(XSPACE_HOSTNAMES);
-		n.errors += f.key == PB_LEN(XSPACE_ERRORS);
-		n.warnings += f.key == PB_LEN(XSPACE_WARNINGS);
-	}
-	n.any = n.planes || n.hostnames || n.errors || n.warnings;
-	return n;
-}
-
-/*
- * What a copy as text leaves of the first bytes, and what to do; "": nothing tells so. A profile begins with the tag 0x0a, and
- * lengths from 128 on make no UTF-8.
- */
-static const char *damage_by_text_copy(struct ss_str bytes)
-{
-	struct ss_str head = ss_utf8_front(ss_str_sub(bytes, 0, TEXT_LOOK_BYTES), TEXT_LOOK_BYTES);
-	bool marked = ss_str_starts(head, SS_STR("\xef\xbb\xbf")), crlf = ss_str_starts(head, SS_STR("\r\n"));
-	size_t letters = 0;
-	for (size_t i = 0; i < head.n; i++)
-		letters += (unsigned char)head.p[i] >= 0xc0;
-	bool recoded = letters >= TEXT_LETTERS && ss_utf8_valid(head);
-	return marked || crlf || recoded ? ". It was written or copied as text, which changes its bytes: copy the original "
-	    "again as binary" : "";
-}
-
 /* Fills the arrays of the file, which have room for `n`. */
-static bool fill_top(struct ss_xspace *x, struct top_counts n, struct ss_err *err)
+static bool fill_top(struct ss_xspace *x, struct ss_xspace_top n, struct ss_err *err)
 {
 	struct ss_pb c = ss_pb_lenient(x->file.bytes);
 	struct ss_pb_field f;
@@ -403,22 +366,39 @@ static bool fill_top(struct ss_xspace *x, struct top_counts n, struct ss_err *er
 				    "'" SS_FMT
 				    "' is truncated: it ends at byte %llu inside a plane; complete records are shown%s",
 				    SS_ARG(x->path), (unsigned long long)x->file.bytes.n,
-				    damage_by_text_copy(x->file.bytes)),
+				    ss_xspace_text_copy(x->file.bytes)),
 		    err))
 		return false;
 	return true;
 }
 
+static bool is_xspace(struct ss_xspace *x, const struct ss_xspace_top *top, struct ss_err *err)
+{
+	const char *copied = ss_xspace_text_copy(x->file.bytes), *what = NULL;
+	if (x->file.bytes.n == 0)
+		what = "is empty: the program may have been killed while it wrote it, or the disk is full";
+	else if (top->bare_plane)
+		what = "is one plane of a profile (an XPlane), not a profile: put the plane into an XSpace "
+		       "(XSpace(planes=[plane]) in Python), and save that";
+	if (what)
+		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' %s", SS_ARG(x->path), what);
+	if (!top->planes && !top->hostnames && !top->errors && !top->warnings)
+		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is not a profile: no XSpace field can be read at its start%s",
+			       SS_ARG(x->path), *copied ? copied : ". It is of another kind, or its first part is missing: "
+			       "copy the original again");
+	if (!top->foreign)
+		return true;
+	what = top->other_front ? "does not begin as a profile does: its front is missing, or other bytes stand before it" :
+				  "holds bytes that no profile has: a part of it is missing or damaged";
+	return ss_xspace_note(x, ss_arena_printf(&x->arena, "'" SS_FMT "' %s. Copy it again; the planes that are found are shown",
+						 SS_ARG(x->path), what), err);
+}
+
 static bool index_file(struct ss_xspace *x, struct ss_err *err)
 {
-	struct top_counts n = count_top(x->file.bytes);
-	if (x->file.bytes.n == 0)
-		return ss_fail(err, SS_EFORMAT,
-			       "'" SS_FMT "' is empty: the program may have been killed while it wrote it, or the disk is full",
-			       SS_ARG(x->path));
-	if (!n.any)
-		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' is not a profile: no XSpace field can be read at its start%s",
-			       SS_ARG(x->path), damage_by_text_copy(x->file.bytes));
+	struct ss_xspace_top n = ss_xspace_top_of(x->file.bytes);
+	if (!is_xspace(x, &n, err))
+		return false;
 	uint64_t left_out = 0;
 	n.planes = afford(x, n.planes, PLANE_COST, &left_out);
 	n.hostnames = afford(x, n.hostnames, sizeof(struct ss_str), &left_out);
