@@ -25,7 +25,10 @@ struct cli_command {
 	const char *summary;	/* one line, for the list of commands */
 	const char *help;	/* whole paragraphs and options, for --help */
 	bool hidden;
-	/* The options of a comparison, for who passes them on; their values go nowhere. NULL for all other commands. */
+	/*
+	 * The options of a comparison, for who passes them on; their values go nowhere. NULL for
+	 * all other commands.
+	 */
 	const struct cli_opt *(*options)(size_t *n);
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
@@ -64,8 +67,8 @@ typedef const char *cli_word_fn(const void *list, size_t i);
 const char *cli_closest(const char *word, cli_word_fn *get, const void *list);
 
 /*
- * Parse options and operands with getopt_long; Handles --help, and reports invalid values. Returns -1
- * to go on, else the exit status. Operands are left in argv[optind ..].
+ * Parse options and operands with getopt_long; Handles --help, and reports invalid values. Returns
+ * -1 to go on, else the exit status. Operands are left in argv[optind ..].
  */
 struct cli_opt {
 	const char *name;	/* "host", without dashes */
@@ -125,6 +128,8 @@ bool cli_runs_whole(const struct ss_store *s, struct ss_err *err);
  * warnings, and are a failure with --strict.
  */
 bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *err);
+/* Print what opening the location cost, and the remark about its address. */
+bool cli_location_say_cost(struct ss_location *p, struct ss_err *err);
 /* Close the location, like ss_location_close, and print the requests to a bucket. */
 void cli_location_close(struct ss_location *p);
 /*
@@ -143,8 +148,8 @@ bool cli_profile_list(struct cli_profile *p, const char *host, struct ss_err *er
  */
 bool cli_profile_open_for(struct cli_profile *p, const struct ss_tool *tool, const char *host, struct ss_err *err);
 /*
- * The model whose times `--clocks WORD` asks for (NULL: as recorded), and on stderr what aligning came
- * to. NULL on failure; cli_clocks_known reports a wrong word.
+ * The model whose times `--clocks WORD` asks for (NULL: as recorded), and on stderr what aligning
+ * came to. NULL on failure; cli_clocks_known reports a wrong word.
  */
 struct ss_model *cli_profile_clocks(struct cli_profile *p, const char *word, struct ss_err *err);
 bool cli_clocks_known(const char *word);

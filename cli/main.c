@@ -17,6 +17,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -112,6 +113,10 @@ int stepscope_main(int argc, char **argv)
 		return status;
 	if (c)
 		return c->run(argc - 1, argv + 1);
+	if (access(name, F_OK) == 0) {
+		fprintf(stderr, "stepscope: '%s' is a path, not a command: 'stepscope summary %s' shows it\n", name, name);
+		return CLI_MISUSE;
+	}
 	const char *meant = cli_closest(name, command_name, NULL);
 	fprintf(stderr, "stepscope: there is no command '%s'", name);
 	if (ss_tool_find(ss_str_from(name)))

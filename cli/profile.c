@@ -81,10 +81,8 @@ void cli_location_close(struct ss_location *p)
 	ss_location_close(p);
 }
 
-bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *err)
+bool cli_location_say_cost(struct ss_location *p, struct ss_err *err)
 {
-	if (!ss_location_open(p, path, err))
-		return false;
 	struct ss_str cost = ss_location_cost(p, &p->arena);
 	if (!cost.p)
 		return ss_fail_mem(err);
@@ -92,6 +90,13 @@ bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *e
 		cli_say(NULL, cost);
 	if (p->remark && !p->shared)
 		cli_tell("'%s': %s", p->named, p->remark);
+	return true;
+}
+
+bool cli_location_open(struct ss_location *p, const char *path, struct ss_err *err)
+{
+	if (!ss_location_open(p, path, err) || !cli_location_say_cost(p, err))
+		return false;
 	for (size_t i = 0; i < p->notes.n && i < 10; i++) {
 		struct ss_str text = ss_arena_printf(&p->arena, "'" SS_FMT "' %s", SS_ARG(p->notes.v[i].path), p->notes.v[i].why);
 		if (!text.p)
@@ -147,7 +152,10 @@ static bool suggest_host(const struct cli_profile *p, const char *host, struct s
 	return false;
 }
 
-/* Open one of `n` hosts. With several, an unreadable file becomes an empty host, and `why` has the reason. */
+/*
+ * Open one of `n` hosts. With several, an unreadable file becomes an empty host, and `why` has the
+ * reason.
+ */
 static bool open_file(struct ss_host *h, const struct ss_host_file *f, size_t n, struct ss_err *why, struct ss_err *err)
 {
 	if (ss_file_kind_is_raw(f->kind))

@@ -196,6 +196,7 @@ def ranges(c, s):
     before = len(s.seen)
     c.case('again', ['runs', url], 0, r'has not changed: read from the cache \(1 request\)')
     c.check('with one request', len(s.seen) == before + 1, s.seen[before:])
+    c.case('doctor says its cost', ['doctor', url], 0, r'has not changed: read from the cache \(1 request\)\n')
     c.case('no ranges', ['summary', f'http://localhost:{s.port}/noranges/run.tar'], 0, 'MiB in 1 request\n')
     c.case('one profile', ['summary', f'http://127.0.0.1:{s.port}/ranges/host0.xplane.pb'], 0, r'0\.01 MiB in 1 request\n')
     c.case('cut once, and asked again', ['runs', f'http://127.0.0.1:{s.port}/cutonce/run.tar'], 0, 'MiB in 7 requests')

@@ -302,6 +302,7 @@ def reading(c, s):
     c.check('from the cache it is the same', json.loads(got)['tables'] == want)
     c.case('as XProf is asked', ['xprof', 'get_overview', url], 0, r'4 objects, 3 of them may be read \(1 request\).*0 files fetched, 3 from the cache: 0\.00 MiB in 1 request\n')
     c.case('an agent that asks nothing', ['mcp', url], 0, r'4 objects, 3 of them may be read \(1 request\).* 0 files fetched, 0 from the cache: 0\.00 MiB in 1 request\n')
+    c.case('what is wrong', ['doctor', url], 0, r'4 objects, 3 of them may be read \(1 request\).*0 files fetched, 3 from the cache: 0\.00 MiB in 1 request\n')
     c.case('one host of it', ['tool', 'overview_page', url, '--host', 'host1'], 0, '0 files fetched, 1 from the cache')
     c.case('the run itself', ['summary', f'{url}/{RUN}'], 0, '3 objects, 3 of them')
     c.check('it keeps its name', c.run('runs', f'{url}/{RUN}').stdout.startswith(b'run '), '')
