@@ -60,7 +60,7 @@ static struct ss_str core_name(const struct ss_request *q, const struct ss_step_
 {
 	if (!c)
 		return SS_STR("unknown");
-	struct ss_str host = ss_host_hostname(q->model->hosts[c->host]);
+	struct ss_str host = ss_host_shown(q->model->hosts[c->host], q->as_xprof);
 	struct ss_core_details d = c->core->details;
 	if (!d.present)
 		return SS_STR("unknown");

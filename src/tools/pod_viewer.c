@@ -155,15 +155,14 @@ static bool counts(const struct ss_step_core *c, bool as_xprof)
 	       (c->kind == SS_STEP_TENSOR_CORE && (!as_xprof || c->core->details.present));
 }
 
-static bool add_core(struct ss_table *t, const struct ss_model *m, const struct ss_step *s,
-		     const struct ss_step_core *c)
+static bool add_core(struct ss_table *t, const struct ss_request *q, const struct ss_step *s, const struct ss_step_core *c)
 {
 	uint64_t part_ps[SS_STEP_PART_COUNT];
 	ss_table_row(t);
 	parts_of_core(c, part_ps);
 	ss_set_i64(t, COL_STEP, s->num);
 	ss_set_i64(t, COL_CORE, c->core_id);
-	ss_set_str(t, COL_HOST, ss_host_hostname(m->hosts[c->host]));
+	ss_set_str(t, COL_HOST, ss_host_shown(q->model->hosts[c->host], q->as_xprof));
 	ss_set_f64(t, COL_TOTAL_US, us(c->dur_ps));
 	ss_set_str(t, COL_BOTTLENECK, bottleneck(part_ps));
 	for (size_t i = 0; i < SS_STEP_PART_COUNT; i++)
@@ -197,7 +196,7 @@ static bool cores(const struct ss_request *q, const struct ss_steps *steps, stru
 	for (size_t i = 0; i < steps->n; i++)
 		for (size_t k = 0; k < steps->v[i].ncores; k++)
 			if (counts(&steps->v[i].cores[k], q->as_xprof) &&
-			    !add_core(t, q->model, &steps->v[i], &steps->v[i].cores[k]))
+			    !add_core(t, q, &steps->v[i], &steps->v[i].cores[k]))
 				return false;
 	note_overlong(out);
 	return true;
@@ -261,7 +260,7 @@ static void step_list(const struct ss_request *q, const struct ss_steps *steps, 
 }
 
 /* Where each core is, whether it had a step or not. */
-static void places(const struct ss_places *all, struct ss_result *out)
+static void places(const struct ss_places *all, bool as_xprof, struct ss_result *out)
 {
 	struct ss_table *t = ss_result_table(out, "topology", "Topology", place_cols, SS_COUNT(place_cols));
 	for (size_t k = 0; k < all->n; k++) {
@@ -269,7 +268,7 @@ static void places(const struct ss_places *all, struct ss_result *out)
 		const int64_t numbers[] = { p->global_chip_id, p->local_chip_id, p->core_num, p->device_ordinal, p->replica_id };
 		ss_table_row(t);
 		ss_set_i64(t, 0, p->core_id);
-		ss_set_str(t, 1, p->host_name);
+		ss_set_str(t, 1, as_xprof ? p->hostname : p->host);
 		for (size_t i = 0; i < SS_COUNT(numbers); i++)
 			ss_set_i64(t, 2 + i, numbers[i]);
 	}
@@ -343,7 +342,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (ok)
 		step_list(q, steps, out);
 	if (ok)
-		places(&env->places, out);
+		places(&env->places, q->as_xprof, out);
 	ok = ok && collectives(steps, out);
 	if (!ok)
 		return ss_fail_mem(err);

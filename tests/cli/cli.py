@@ -45,6 +45,7 @@ class Checks(checks.Counts):
 
 def misuse(c):
     c.case([], 2, '', 'usage')
+    c.case([ROOT], 2, '', f"is a path, not a command: 'stepscope summary {ROOT}' shows it")
     c.case(['frobnicate'], 2, '', 'frobnicate')
     c.case(['stragglers', SAMPLE], 2, '', 'it is a tool: stepscope tool stragglers PATH')
     c.case(['tool'], 2, '', None)
@@ -234,8 +235,9 @@ def bombs(c, scratch):
         return bytes([n & 127 | 128]) + varint(n >> 7) if n > 127 else bytes([n])
 
     block = b'\x22\x06\x08\x01\x10\x64\x18\x01' * (1 << 17)                 # events of an XLine
+    texts = b'\x22\x06worker' * (1 << 17)                                  # host names of an XSpace
     line = b'\x1a' + varint(900 * len(block))
-    for name, head in (('events', b'\x0a' + varint(len(line) + 900 * len(block)) + line), ('messages', b'')):
+    for name, head, block in (('events', b'\x0a' + varint(len(line) + 900 * len(block)) + line, block), ('messages', b'', texts)):
         path = os.path.join(scratch, f'{name}.xplane.pb.gz')
         with open(path, 'wb') as f:                                         # members of gzip are one text
             f.write(gzip.compress(head) + gzip.compress(block) * 900)
@@ -481,6 +483,22 @@ def rows(c, tool, path, table, *params):
         if t['name'] == table:
             return [dict(zip([col['id'] for col in t['cols']], row)) for row in zip(*t['data'])]
     return []
+
+
+def files_without_hostnames(c, scratch):
+    """Every tool calls a host by its file; only XProf's own answers say localhost."""
+    with open(sole_profile('synth_tpu_infeed'), 'rb') as f:
+        data = f.read()
+    run = os.path.join(scratch, 'unnamed', 'plugins', 'profile', 'run')
+    os.makedirs(run)
+    for name in ('w0', 'w1'):
+        with open(os.path.join(run, f'{name}.xplane.pb'), 'wb') as f:
+            f.write(data[:data.rindex(b'"\5host0')])
+    top = os.path.join(scratch, 'unnamed')
+    hosts = {row['host_name'] for table in ('cores', 'topology') for row in rows(c, 'pod_viewer', top, table)}
+    c.check('pod_viewer names hosts as other tools do', hosts == {'w0', 'w1'}, hosts)
+    c.case(['tool', 'input_pipeline_analyzer', top], 0, 'Core name +w[01]:0', None)
+    c.case(['tool', 'pod_viewer', top, '--format', 'xprof'], 0, '"hostName":"localhost"', None)
 
 
 def late_hosts(c):
@@ -790,7 +808,7 @@ def parts(c, scratch):
     part = os.path.join(lost, 'part-0-of-3.ssp')
     with open(part, 'rb') as f:
         whole = f.read()
-    for damage, why in ((whole[:-9], 'truncated or damaged|cut short or damaged'), (whole[:60] + b'X' + whole[61:], 'damaged'),
+    for damage, why in ((whole[:-9], 'truncated or damaged|cut short or damaged'), (whole[:60] + bytes([whole[60] ^ 1]) + whole[61:], 'damaged'),
                         (whole.replace(b'part 7', b'part 9', 1), 'another version'), (b'', 'not a part')):
         with open(part, 'wb') as f:
             f.write(damage)
@@ -874,7 +892,8 @@ def check_all(binary, scratch):
     for part in (misuse, help_and_version, answers, conclusions, same_bytes_same_answer, shares_agree, late_hosts, full_disk, riegeli, output_is_stdout,
                  kept_output, output_is_the_profile, versions, documents):
         part(c)
-    for part in (bad_input, older_files, bombs, one_answer_about_steps, parts, no_wrong_culprit, shard_numbers, programs, programs_of_hosts, terminal):
+    for part in (bad_input, older_files, bombs, one_answer_about_steps, parts, no_wrong_culprit, shard_numbers, programs, programs_of_hosts, terminal,
+                 files_without_hostnames):
         part(c, scratch)
     parts_of_all_kinds(c, os.path.join(scratch, 'kinds'))
     elements_of_parts(c, os.path.join(scratch, 'elements'))

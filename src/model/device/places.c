@@ -68,7 +68,8 @@ bool ss_places_add(struct ss_places *all, const struct ss_host *h, size_t number
 			continue;
 		ok = find_place(&place, &chips, p);
 		place.core_id = (uint32_t)p->id + (uint32_t)number * 1000;
-		place.host_name = ss_intern_str(intern, ss_host_hostname(h));
+		place.host = ss_intern_str(intern, h->name);
+		place.hostname = ss_intern_str(intern, ss_host_hostname(h));
 		ok = ok && ss_vec_push(all, place);
 	}
 	ss_u64map_free(&chips.local);

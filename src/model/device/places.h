@@ -12,7 +12,7 @@
 
 struct ss_place {
 	uint32_t core_id; /* as in steps of all hosts: 1000 * number of the host + number of the plane */
-	struct ss_str host_name;
+	struct ss_str host, hostname;	/* its name, and the one in the file, as ss_host_hostname */
 	int64_t global_chip_id, local_chip_id, core_num, device_ordinal, replica_id;
 };
 

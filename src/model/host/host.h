@@ -201,6 +201,11 @@ void ss_host_close(struct ss_host *h);
 
 /* hostnames[0] of the file, or "localhost". */
 struct ss_str ss_host_hostname(const struct ss_host *h);
+/* The host in an answer: by its name, as in every tool; XProf's own answers have ss_host_hostname. */
+static inline struct ss_str ss_host_shown(const struct ss_host *h, bool as_xprof)
+{
+	return as_xprof ? ss_host_hostname(h) : h->name;
+}
 struct ss_plane *ss_host_plane(const struct ss_host *h, enum ss_plane_kind kind); /* first of the kind or NULL */
 bool ss_plane_is_device(const struct ss_plane *p);	/* as XProf defines it, by the plane's name */
 bool ss_plane_is_host(const struct ss_plane *p);
