@@ -48,9 +48,9 @@ def _load() -> ctypes.CDLL:
     beside = os.path.dirname(here)
     folders = [here, os.path.join(beside, "libexec/stepscope"), os.path.join(beside, "../../../libexec/stepscope"),
                os.path.join(os.path.dirname(beside), "build"), os.path.join(beside, "lib")]
-    # A release's library has the version in its name.
-    places = [path for folder in folders for path in [os.path.join(folder, name.format("")),
-                                                      *sorted(glob.glob(os.path.join(glob.escape(folder), name.format("-*"))))]]
+    # A release's library has the version in its name, and is the one of its program; another build may lie beside it.
+    places = [path for folder in folders for path in [*sorted(glob.glob(os.path.join(glob.escape(folder), name.format("-*")))),
+                                                      os.path.join(folder, name.format(""))]]
     tried = [os.environ.get("STEPSCOPE_LIBRARY"), *map(os.path.normpath, places), name.format(""), ctypes.util.find_library("stepscope")]
     for path in tried:
         if path and (os.sep not in path or os.path.exists(path)):

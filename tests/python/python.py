@@ -15,6 +15,7 @@ import json
 import os
 import re
 import signal
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,18 @@ def check(what, good, shown=''):
     passed, failed = passed + bool(good), failed + (not good)
     if not good:
         print(f'FAILED {what}: {str(shown)[:300]}')
+
+
+def loading():
+    """A release's library, whose name has the version, is loaded, not another build's that lies beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(os.path.join(ROOT, 'python', 'stepscope'), os.path.join(folder, 'stepscope'))
+        for name in ('libstepscope.so.0', 'libstepscope.so.0-1.2.3'):
+            shutil.copy(os.environ['STEPSCOPE_LIBRARY'], os.path.join(folder, 'stepscope', name))
+        env = {k: v for k, v in os.environ.items() if k != 'STEPSCOPE_LIBRARY'}
+        done = subprocess.run([sys.executable, '-c', 'import stepscope; print(stepscope._lib._name)'], cwd=folder, env={**env, 'PYTHONPATH': folder},
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        check('the library with the version', done.stdout.strip() == os.path.join(folder, 'stepscope', 'libstepscope.so.0-1.2.3'), done.stdout)
 
 
 def refused(fn, words):
@@ -383,7 +396,7 @@ def main():
         typed()
         documented(frames=True)
     else:
-        for part in (examples, tables, streams, arguments, endings, servers, in_tensorboard):
+        for part in (loading, examples, tables, streams, arguments, endings, servers, in_tensorboard):
             part()
         documented(frames=False)
     print(f'{passed} passed, {failed} failed')
