@@ -48,6 +48,8 @@ with stepscope.open(sstrace.stop()) as p:
     assert p.sql("SELECT name FROM events WHERE name = 'work'").to_dict() == {"name": ["work"]}
 print(stepscope.version())
 '''
+OTHER = os.path.join(ROOT, 'build')     # what LD_LIBRARY_PATH may name: another installation's library
+OTHER_LIBRARY = os.path.join(OTHER, 'libstepscope.so.0')
 passed = failed = 0
 
 
@@ -163,9 +165,8 @@ def installed(path, folder):
     clean = {'PATH': f'{place}/bin:/usr/bin:/bin', 'HOME': folder}
     done = run('stepscope', '--version', env=clean)
     check('the program is on the path', done.stdout == f'stepscope {VERSION}\n', done.stdout)
-    other = os.path.join(ROOT, 'build')
-    done = run('stepscope', '--version', env={**clean, 'LD_LIBRARY_PATH': other})
-    check('the library of another build is left alone', os.path.exists(f'{other}/libstepscope.so.0') and done.stdout == f'stepscope {VERSION}\n', done.stdout)
+    done = run('stepscope', '--version', env={**clean, 'LD_LIBRARY_PATH': OTHER})
+    check('a wheel: the library of another build is left alone', os.path.exists(OTHER_LIBRARY) and done.stdout == f'stepscope {VERSION}\n', done.stdout)
     done = run(f'{place}/bin/python', '-m', 'stepscope', 'tools', SAMPLE, env=clean)
     check('python -m stepscope', done.returncode == 0 and 'overview_page' in done.stdout, done.stdout)
     done = run(f'{place}/bin/python', '-c', ASK, os.path.join(ROOT, SAMPLE), env=clean, cwd=folder)
@@ -260,6 +261,8 @@ def tarballs(out, folder):
             check('sources', open(f'{root}/VERSION').read() == VERSION + '\n' and os.path.getsize(f'{root}/web/page.bin') > 100000)
         elif 'macos' not in name and 'aarch64' not in name:
             check(f'{name}: runs', run(f'{root}/bin/stepscope', '--version').stdout == f'stepscope {VERSION}\n')
+            done = run(f'{root}/bin/stepscope', '--version', env={**os.environ, 'LD_LIBRARY_PATH': OTHER})
+            check(f'{name}: the library of another build is left alone', os.path.exists(OTHER_LIBRARY) and done.stdout == f'stepscope {VERSION}\n', done.stdout)
         check(f'{name}: licences', os.path.exists(f'{root}/LICENSE') or len(os.listdir(f'{root}/licenses')) > 6)
 
 
@@ -307,7 +310,7 @@ def main():
                 on_arm(path, folder)
         tarballs(out, folder)
         materials(out)
-        packages.debian(check, out, folder, expected)
+        packages.debian(check, out, folder, expected, OTHER_LIBRARY)
         packages.image(check, out, folder, VERSION, expected)
         packages.recipes(check, out, VERSION, URL)
         packages.bill(check, out, VERSION)

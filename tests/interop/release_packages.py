@@ -25,7 +25,7 @@ def lacks(*programs):
     return bool(missing)
 
 
-def debian(check, out, folder, expected):
+def debian(check, out, folder, expected, other_library):
     """lintian has nothing to say; it installs into a bare system, runs there, and leaves nothing behind."""
     packages = sorted(glob.glob(f'{out}/*.deb'))
     check('a package for Debian', packages)
@@ -43,11 +43,11 @@ def debian(check, out, folder, expected):
     check('a copy of the bare system', run('cp', '-a', '--reflink=auto', root, bare).returncode == 0)
     for path in packages:
         if path.endswith('_amd64.deb'):
-            in_bare_system(check, path, bare, expected)
+            in_bare_system(check, path, bare, expected, other_library)
     run('rm', '-rf', '--one-file-system', bare)
 
 
-def in_bare_system(check, path, bare, expected):
+def in_bare_system(check, path, bare, expected, other_library):
     shutil.copy(path, f'{bare}/root/it.deb')
     shutil.copytree(SAMPLE, f'{bare}/root/{os.path.relpath(SAMPLE, ROOT)}')
 
@@ -65,6 +65,10 @@ def in_bare_system(check, path, bare, expected):
     check('what is installed is what the package says', inside('dpkg', '--verify', 'stepscope').stdout == '')
     done = inside('stepscope', 'summary', os.path.relpath(SAMPLE, ROOT))
     check('it runs there', done.stdout == expected, done.stdout)
+    os.mkdir(f'{bare}/root/other')
+    shutil.copy(other_library, f'{bare}/root/other/libstepscope.so.0')
+    done = inside('env', 'LD_LIBRARY_PATH=/root/other', 'stepscope', 'summary', os.path.relpath(SAMPLE, ROOT))
+    check('a package: the library of another build is left alone', done.stdout == expected, done.stdout)
     done = inside('capture_tpu_profile', '--help')
     check('by the older name, too', 'capture_tpu_profile' in done.stdout, done.stdout)
     check('its manual is in place', 'usr/share/man/man1/stepscope.1.gz' in run('dpkg-deb', '-c', path).stdout)
