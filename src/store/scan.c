@@ -451,6 +451,29 @@ static bool scan_file(struct ss_store *s, const struct stat *st)
 	return files[0].name.p && files[1].name.p && run->name.p && run->dir.p;
 }
 
+/*
+ * Profiles in other directories than those of a log directory are runs beside its runs, such as
+ * PyTorch's beside JAX's. One that has the name of another run is passed over.
+ */
+static bool add_loose(struct ss_walk *w)
+{
+	struct ss_strmap names = { 0 };
+	bool ok = true;
+	for (size_t i = 0; ok && i < w->runs.n; i++)
+		ok = ss_strmap_add(&names, w->runs.v[i].name) != SS_NONE;
+	for (size_t i = 0; ok && i < w->loose.n; i++) {
+		struct ss_run run = w->loose.v[i];
+		run.aside = true;
+		if (run.nhosts && ss_strmap_get(&names, run.name) == SS_NONE)
+			ok = ss_vec_push(&w->runs, run);
+		else
+			ss_walk_look(w, run.dir, (struct ss_str){ 0 },
+				     "holds profiles, but not below plugins/profile: open this directory itself");
+	}
+	ss_strmap_free(&names);
+	return ok;
+}
+
 /* The runs of the snapshot, with the files beside them. */
 static bool keep_runs(struct ss_walk *w)
 {
@@ -483,9 +506,8 @@ static bool keep_runs(struct ss_walk *w)
 static bool keep(struct ss_walk *w)
 {
 	struct ss_store *s = w->s;
-	for (size_t i = 0; w->runs.n && i < w->loose.n; i++)
-		ss_walk_look(w, w->loose.v[i].dir, (struct ss_str){ 0 },
-		     "holds profiles, but not below plugins/profile: open this directory itself");
+	if (w->runs.n && !add_loose(w))
+		return false;
 	ss_walk_tell_rest(w);
 	s->skipped = SS_NEW_N(&s->arena, struct ss_skipped, w->skipped.n);
 	if (!s->skipped || !keep_runs(w) || w->no_memory)

@@ -71,14 +71,22 @@ bool ss_run_answer_host(const struct ss_run *run, size_t *at, struct ss_str *nam
 	return false;
 }
 
+/* Runs with profiles come before others, and those of the log directory before those beside them. */
+static bool is_newer(const struct ss_run *a, const struct ss_run *b)
+{
+	if ((a->nhosts > 0) != (b->nhosts > 0))
+		return a->nhosts > 0;
+	if (a->aside != b->aside)
+		return b->aside;
+	return a->mtime_ns > b->mtime_ns;
+}
+
 const struct ss_run *ss_store_newest(const struct ss_store *s)
 {
 	const struct ss_run *best = NULL;
 	for (size_t i = 0; i < s->nruns; i++) {
 		const struct ss_run *r = &s->runs[i];
-		bool better = !best || (r->nhosts > 0) > (best->nhosts > 0) ||
-			      ((r->nhosts > 0) == (best->nhosts > 0) && r->mtime_ns > best->mtime_ns);
-		if (ss_run_holds(r) && better)
+		if (ss_run_holds(r) && (!best || is_newer(r, best)))
 			best = r;
 	}
 	return best;

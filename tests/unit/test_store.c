@@ -137,16 +137,29 @@ static void opens_a_profile_from_wherever_one_stands(void **state)
 	}
 }
 
-static void prefers_the_layout_to_loose_files(void **state)
+/* Jobs of several profilers below one directory: each is a run. XProf lists those of its own layout, and they are opened first. */
+static void shows_loose_files_beside_the_layout(void **state)
 {
 	struct ss_store s;
+	const char *const loose[] = { "torch/a", "torch/b" };
 	(void)state;
 	make_file("plugins/profile/r/h.xplane.pb", "x");
-	make_file("backup/h.xplane.pb", "x");
+	make_file("torch/a/rank-0.pt.trace.json", "x");
+	make_file("torch/a/rank-1.pt.trace.json", "x");
+	make_file("torch/b/h.xplane.pb", "x");
+	make_file("r/h.xplane.pb", "x");
 	scan(&s, NULL);
-	assert_int_equal(s.nruns, 1);
-	assert_str(s.runs[0].name, "r");
-	assert_non_null(strstr(why(&s, "/backup"), "plugins/profile"));
+	assert_int_equal(s.nruns, 3);
+	for (size_t i = 0; i < SS_COUNT(loose); i++) {
+		const struct ss_run *run = ss_store_run(&s, ss_str_from(loose[i]));
+		assert_non_null(run);
+		assert_true(run->aside);
+		assert_int_equal(run->nhosts, 2 - i);
+	}
+	assert_str(ss_store_newest(&s)->name, "r");
+	assert_false(ss_store_newest(&s)->aside);
+	/* The name is taken. */
+	assert_non_null(strstr(why(&s, "/r"), "plugins/profile"));
 	ss_store_free(&s);
 }
 
@@ -727,7 +740,7 @@ int main(void)
 		cmocka_unit_test(processes_in_turn),
 		TEST(names_runs_as_xprof_does),
 		TEST(opens_a_profile_from_wherever_one_stands),
-		TEST(prefers_the_layout_to_loose_files),
+		TEST(shows_loose_files_beside_the_layout),
 		TEST(files_without_a_host),
 		TEST(prefers_runs_with_a_graph),
 		TEST(scans_what_it_is_told_to),
