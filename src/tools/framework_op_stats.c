@@ -14,6 +14,8 @@
 #include "model/ops/roofline.h"
 #include "tools/words.h"
 
+#include <math.h>
+
 #define MAX_OPS 500
 
 enum {
@@ -85,6 +87,7 @@ struct ctx {
 	bool training;
 	double rank, device_cumulative, host_cumulative;
 	double device_total_ps, host_total_ps;
+	bool as_xprof;
 };
 
 /* Number of the column in this table: without tensor cores those behind move up. */
@@ -108,10 +111,12 @@ static void set_rates(struct ctx *c, const struct ss_op *op)
 {
 	struct ss_roofline r =
 		ss_roofline_of(&op->cost, op->time_ps, 0, &c->env->peaks, c->env->hardware);
-	ss_set_f64(c->t, COL_FLOP_RATE, r.flop_rate);
-	ss_set_f64(c->t, COL_MODEL_FLOP_RATE, r.model_flop_rate);
-	ss_set_f64(c->t, COL_MEMORY_BW, r.memory_bw);
-	ss_set_f64(c->t, COL_INTENSITY, r.intensity);
+	/* XProf's clients are told 0 where the work is not known. */
+	bool known = c->as_xprof || ss_cost_is_known(&op->cost);
+	ss_set_f64(c->t, COL_FLOP_RATE, known ? r.flop_rate : NAN);
+	ss_set_f64(c->t, COL_MODEL_FLOP_RATE, known ? r.model_flop_rate : NAN);
+	ss_set_f64(c->t, COL_MEMORY_BW, known ? r.memory_bw : NAN);
+	ss_set_f64(c->t, COL_INTENSITY, known ? r.intensity : NAN);
 	ss_set_str(c->t, col(c, COL_BOUND_BY), r.bound_by);
 }
 
@@ -215,6 +220,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	struct ctx c = { .env = env,
 			 .db = ss_ops_computed(ops, q->as_xprof),
 			 .uses = &uses,
+			 .as_xprof = q->as_xprof,
 			 .gpu = ss_str_contains(env->device_type, SS_STR("GPU")) };
 	bool ok = ss_framework_ops(&device, c.db, true);
 	if (ok) {
@@ -239,7 +245,16 @@ static void say_side(struct ss_result *out, const struct ss_table *t, const char
 	       ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "run").s);
 }
 
-static void say_idle(struct ss_result *out, const struct ss_table *t)
+/* Kernels without an operation run in the time that is IDLE by XProf's definition. */
+static bool has_kernels_alone(const struct ss_kernels *k)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (!k->v[i].op_name.n && k->v[i].total_ns)
+			return true;
+	return false;
+}
+
+static void say_idle(struct ss_result *out, const struct ss_table *t, bool kernels_alone)
 {
 	for (size_t i = 0; i < t->nrows; i++)
 		if (ss_str_is(ss_cell_str(t, i, "type"), "IDLE") && ss_str_is(ss_cell_str(t, i, "host_or_device"), "Device")) {
@@ -247,22 +262,26 @@ static void say_idle(struct ss_result *out, const struct ss_table *t)
 			double idle = ss_cell_f64(t, i, "total_self_time");
 			if (!(frac > 0 && frac < 1))
 				return;
-			ss_say(out, "No operation runs on the device for %s of its time, which is not part of these shares.",
-			       ss_share_words(SS_UNIT_US, idle, idle / frac).s);
+			const char *words = kernels_alone ? "For %s the device is idle or runs kernels that belong to no "
+							    "operation; this is not part of these shares."
+							  : "No operation runs on the device for %s of its time, which is not "
+							    "part of these shares.";
+			ss_say(out, words, ss_share_words(SS_UNIT_US, idle, idle / frac).s);
 			return;
 		}
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	(void)err;
 	const struct ss_table *t = &out->tables[out->ntables > 1 ? 1 : 0];
-	(void)q;
+	const struct ss_ops *ops = ss_model_ops(q->model, err);
+	if (!ops)
+		return false;
 	bool device = ss_greatest_row(t, "total_self_time", "host_or_device", "Device").row != SS_NPOS;
 	say_side(out, t, "Device", "device's");
 	say_side(out, t, "Host", "host's");
 	if (device)
-		say_idle(out, ss_result_at(out, 0));
+		say_idle(out, ss_result_at(out, 0), has_kernels_alone(&ops->kernels));
 	else if (t->nrows)
 		ss_result_say(out, SS_STR("No operation of a framework was traced on a device."));
 	return true;

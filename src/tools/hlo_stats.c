@@ -122,10 +122,12 @@ static void set_rates(struct ss_table *t, const struct ss_op *op, const struct s
 	ss_set_f64(t, COL_CMEM_WRITE_BW, r.cmem_write_bw);
 	ss_set_f64(t, COL_INTENSITY, r.intensity);
 	ss_set_str(t, COL_BOUND_BY, r.bound_by);
-	if (as_xprof || !(r.memory_bw > 0) || !ss_hlo_is_async_part(op->category))
+	bool known = ss_cost_is_known(&op->cost), async = r.memory_bw > 0 && ss_hlo_is_async_part(op->category);
+	if (as_xprof || (known && !async))
 		return;
-	static const size_t rates[] = { COL_MEMORY_BW, COL_HBM_BW, COL_CMEM_READ_BW, COL_CMEM_WRITE_BW };
-	for (size_t i = 0; i < SS_COUNT(rates); i++)
+	static const size_t rates[] = { COL_MEMORY_BW,	   COL_HBM_BW,	  COL_CMEM_READ_BW, COL_CMEM_WRITE_BW,
+					COL_MODEL_FLOP_RATE, COL_FLOP_RATE, COL_INTENSITY };
+	for (size_t i = 0; i < (known ? 4 : SS_COUNT(rates)); i++)
 		ss_set_f64(t, rates[i], NAN);
 	ss_set_str(t, COL_BOUND_BY, SS_STR("Unknown"));
 }

@@ -103,16 +103,19 @@ struct ctx {
 	bool as_xprof;
 };
 
-/* The start or the end of an asynchronous operation, or a category of them: its bytes move between the two. */
+/*
+ * The start or the end of an asynchronous operation, or a category of them: its bytes move between
+ * the two.
+ */
 static bool is_async_part(const struct ss_op_node *n)
 {
 	return ss_hlo_is_async_part(n->op ? n->op->category : n->name);
 }
 
-/* Is anything known of what it does while it runs? Work that is not known is not zero. */
+/* Is it known what it does during most of its time? Work that is not known is not zero. */
 static bool has_rate(const struct ss_op_node *n)
 {
-	if (is_async_part(n))
+	if (is_async_part(n) || n->unknown_ps > n->known_ps)
 		return false;
 	for (size_t i = 0; i < SS_MEM_COUNT; i++)
 		if (n->cost.mem[i])
@@ -337,7 +340,10 @@ static int64_t longest_op(const struct ss_table *t)
 	return best;
 }
 
-/* "aten::mm/void gemm<float>(float*)", an operator of PyTorch and its kernel, as "aten::mm/gemm<FP32>". */
+/*
+ * "aten::mm/void gemm<float>(float*)", an operator of PyTorch and its kernel, as
+ * "aten::mm/gemm<FP32>".
+ */
 static struct ss_str shown_name(struct ss_result *out, struct ss_str name)
 {
 	size_t at = ss_str_find(name, SS_STR("/"));

@@ -234,21 +234,6 @@ static void add_program(const struct ctx *c, struct ss_str step, const struct ss
 	set_rates(c, &r);
 }
 
-static void add_total(struct ctx *c)
-{
-	struct ss_cost sum = { 0 };
-	c->total_ps = c->db->total_ps;
-	for (size_t i = 0; i < c->db->n; i++) {
-		const struct ss_op *op = &c->db->v[i];
-		bool feed = ss_hlo_is_infeed_or_outfeed(op->category);
-		if (feed && !c->infeed)
-			c->total_ps -= op->time_ps < c->total_ps ? op->time_ps : c->total_ps;
-		if (!ss_hlo_may_have_inner_ops(op->category) && (c->infeed || !feed))
-			ss_cost_add(&sum, &op->cost, 1);
-	}
-	add_program(c, SS_STR("Total"), &sum, c->total_ps, 1);
-}
-
 static void set_rates_unknown(const struct ctx *c)
 {
 	static const size_t rates[] = {
@@ -260,6 +245,26 @@ static void set_rates_unknown(const struct ctx *c)
 		set(c, rates[i], NAN);
 	if (c->at[COL_BOUND_BY] != SS_NPOS)
 		ss_set_str(c->t, c->at[COL_BOUND_BY], SS_STR("Unknown"));
+}
+
+static void add_total(struct ctx *c)
+{
+	struct ss_cost sum = { 0 };
+	uint64_t known_ps = 0, unknown_ps = 0;
+	c->total_ps = c->db->total_ps;
+	for (size_t i = 0; i < c->db->n; i++) {
+		const struct ss_op *op = &c->db->v[i];
+		bool feed = ss_hlo_is_infeed_or_outfeed(op->category);
+		if (!ss_op_is_idle(op))
+			*(ss_op_work_is_known(op) ? &known_ps : &unknown_ps) += op->self_ps;
+		if (feed && !c->infeed)
+			c->total_ps -= op->time_ps < c->total_ps ? op->time_ps : c->total_ps;
+		if (!ss_hlo_may_have_inner_ops(op->category) && (c->infeed || !feed))
+			ss_cost_add(&sum, &op->cost, 1);
+	}
+	add_program(c, SS_STR("Total"), &sum, c->total_ps, 1);
+	if (!c->as_xprof && unknown_ps > known_ps)
+		set_rates_unknown(c);
 }
 
 static void add_op(const struct ctx *c, const struct ss_op *op, double rank, double *cumulative)
@@ -287,7 +292,8 @@ static void add_op(const struct ctx *c, const struct ss_op *op, double rank, dou
 	set(c, COL_TOTAL_FRAC, ss_ratio((double)op->time_ps, (double)c->total_ps));
 	struct ss_roofline r = ss_roofline_of(&op->cost, op->time_ps, 0, &c->env->peaks, c->env->hardware);
 	set_rates(c, &r);
-	if (!c->as_xprof && r.memory_bw > 0 && ss_hlo_is_async_part(op->category))
+	bool async = r.memory_bw > 0 && ss_hlo_is_async_part(op->category);
+	if (!c->as_xprof && (async || !ss_cost_is_known(&op->cost)))
 		set_rates_unknown(c);
 }
 
@@ -416,6 +422,15 @@ static void properties(const struct ctx *c, bool has_device)
 	number(t, "time_scale_multiplier", "Clock / nominal clock", SS_UNIT_NONE, has_device ? scale : 0);
 }
 
+/* Without any, the rows without infeed and outfeed are those with them. */
+static bool has_feed(const struct ss_op_db *db)
+{
+	for (size_t i = 0; i < db->n; i++)
+		if (db->v[i].occurrences && ss_hlo_is_infeed_or_outfeed(db->v[i].category))
+			return true;
+	return false;
+}
+
 /* The columns of the device at hand, and where each is. */
 static bool begin_table(struct ctx *c, struct ss_result *out)
 {
@@ -454,7 +469,8 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (!begin_table(&c, out))
 		return ss_fail_mem(err);
 	properties(&c, has_device);
-	if ((has_device || c.cpu) && (!add_pass(&c, true) || !add_pass(&c, false)))
+	bool twice = q->as_xprof || has_feed(c.db);
+	if ((has_device || c.cpu) && (!add_pass(&c, true) || (twice && !add_pass(&c, false))))
 		return ss_fail_mem(err);
 	return ss_input_diagnostics(&said, q, out, false) || ss_fail_mem(err);
 }
@@ -531,7 +547,7 @@ static double known_frac(const struct ss_table *t, size_t first)
 		bool counted = ss_cell_f64(t, i, "measured_flop_rate") > 0 || ss_cell_f64(t, i, "roofline_efficiency") > 0;
 		/* Of an asynchronous one the bytes are known, and no rate. */
 		bool async = ss_hlo_is_async_part(ss_cell_str(t, i, "category")) && isnan(ss_cell_f64(t, i, "measured_memory_bw"));
-		known += counted || async ? us : 0;
+		known += counted || async || ss_hlo_is_infeed_or_outfeed(ss_cell_str(t, i, "category")) ? us : 0;
 	}
 	return all > 0 ? known / all : 0;
 }

@@ -4,7 +4,7 @@
  */
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { real } from "./lib.mjs";
+import { api, q, real } from "./lib.mjs";
 import { format } from "./format.mjs";
 import { cells, harness, inUrl, settled, tableOf } from "./harness.mjs";
 
@@ -97,7 +97,7 @@ test("memory profile: summary, time, what is there at the peak", skip, async () 
 });
 
 test("roofline: points, zoom, and the table they are drawn from", skip, async () => {
-	const works = (t) => cells(t, "step").filter((s, i) => s === "Total" && cells(t, "operational_intensity")[i] > 0 && cells(t, "measured_flop_rate")[i] > 0).length;
+	const works = (t) => cells(t, "step").filter((s, i) => s === "Total" && cells(t, "include_infeed_outfeed")[i] && cells(t, "operational_intensity")[i] > 0 && cells(t, "measured_flop_rate")[i] > 0).length;
 	const { run, a } = await h.runWith("roofline_model", (x) => x.tables.some((t) => t.cols.some((c) => c.id === "measured_flop_rate") && works(t) > 5));
 	const t = a.tables.find((x) => x.cols.some((c) => c.id === "measured_flop_rate"));
 	await h.visit({ run, tool: "roofline_model" }, {}, async (page) => {
@@ -123,4 +123,32 @@ test("roofline: points, zoom, and the table they are drawn from", skip, async ()
 		assert.equal(inUrl(page, "category"), kinds[0]);
 	});
 	await h.both({ run, tool: "roofline_model" }, "roofline");
+});
+
+test("roofline: each operation stands once, with or without infeed and outfeed", skip, async () => {
+	const feeds = (x) => tableOf(x, "records")?.nrows && cells(tableOf(x, "records"), "include_infeed_outfeed").includes(false);
+	const { run, a } = await h.runWith("roofline_model", feeds);
+	const t = tableOf(a, "records");
+	const rows = (fed) => cells(t, "step").filter((s, i) => s === "Total" && cells(t, "include_infeed_outfeed")[i] === fed).length;
+	assert.ok(rows(false) > 0 && rows(false) < rows(true));
+	await h.visit({ run, tool: "roofline_model" }, {}, async (page) => {
+		const shown = (n) => page.waitForFunction((n) => document.querySelector('section[aria-label="Operations"] .grid-bar').textContent.includes(`${n} row`), n);
+		await shown(rows(true));
+		await page.locator("main > .bar, .bar").getByLabel("With infeed and outfeed").first().uncheck();
+		await shown(rows(false));
+		assert.equal(inUrl(page, "infeed"), "no");
+	});
+});
+
+test("what is not known of an operation is not shown as 0", skip, async () => {
+	/* Its largest operation is a call of a library, whose cost nobody knows. */
+	const run = h.runs.find((r) => r.startsWith("gpu_mi300_gemm"));
+	const t = tableOf(await h.answer("hlo_stats", run), "ops");
+	assert.equal(cells(t, "hbm_bw")[0], null);
+	await h.visit({ run, tool: "graph_viewer", node_name: cells(t, "hlo_op_name")[0], program_id: cells(t, "program_id")[0] }, {}, async (page) => {
+		await page.waitForSelector('[data-fact="Self time"]');
+		for (const fact of ["Model rate", "HBM", "Memory"]) assert.equal(await page.locator(`[data-fact="${fact}"]`).count(), 0, fact);
+	});
+	const profile = await h.answer("op_profile", run);
+	assert.ok(![profile.conclusion.text, ...profile.conclusion.more].some((s) => s.includes("peak FLOP rate")), "the peak is judged by 6 % of the time");
 });

@@ -8,6 +8,7 @@
 #include "model/host/opname.h"
 #include "model/ops/framework_ops.h"
 #include "model/ops/op_fused.h"
+#include "model/ops/roofline.h"
 #include "model/program/hlo_map.h"
 
 #include <inttypes.h>
@@ -41,6 +42,12 @@ static uint32_t child(struct builder *b, uint32_t parent, struct ss_str name)
 	return at != SS_NONE && ss_u64map_add(&t->by_name, key, at) != SS_NONE ? at : SS_NONE;
 }
 
+static void add_known(struct ss_op_node *n, const struct ss_op *op)
+{
+	if (!ss_op_is_idle(op))
+		*(ss_op_work_is_known(op) ? &n->known_ps : &n->unknown_ps) += op->self_ps;
+}
+
 /*
  * Nodes above the categories count self time, and costs only of operations without others inside.
  */
@@ -48,6 +55,7 @@ static void add_above(struct ss_op_node *n, const struct ss_op *op)
 {
 	n->time_ps += op->self_ps;
 	n->normalized_ps += op->normalized_ps;
+	add_known(n, op);
 	if (op->time_ps == op->self_ps)
 		ss_cost_add(&n->cost, &op->cost, 1);
 }
@@ -57,6 +65,7 @@ static void add_whole(struct ss_op_node *n, const struct ss_op *op)
 	n->occurrences += op->occurrences;
 	n->time_ps += op->time_ps;
 	n->normalized_ps += op->normalized_ps;
+	add_known(n, op);
 	ss_cost_add(&n->cost, &op->cost, 1);
 }
 

@@ -24,6 +24,7 @@ struct ss_op_node {
 	const struct ss_op *op;
 	bool is_copies; /* stands for several copies of `op` */
 	uint64_t occurrences, time_ps, normalized_ps;
+	uint64_t known_ps, unknown_ps; /* self time of operations whose work is known, and of the others */
 	struct ss_cost cost;
 };
 

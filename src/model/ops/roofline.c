@@ -1,6 +1,8 @@
 /* roofline.c - rates, intensities, and the limit that an operation is bound by. */
 #include "model/ops/roofline.h"
 
+#include "model/host/opname.h"
+
 static double gib_per_s(uint64_t bytes, uint64_t time_ps)
 {
 	return ss_giga_to_gibi(ss_ratio((double)bytes, (double)time_ps / 1000));
@@ -69,4 +71,9 @@ struct ss_roofline ss_roofline_of(const struct ss_cost *cost, uint64_t time_ps,
 		consider_memory(&r, "Shm/L1", r.hbm_bw, bw[SS_BW_SRAM_WR], r.hbm_intensity);
 	}
 	return r;
+}
+
+bool ss_op_work_is_known(const struct ss_op *op)
+{
+	return ss_cost_is_known(&op->cost) || ss_hlo_is_infeed_or_outfeed(op->category) || ss_hlo_is_async_part(op->category);
 }

@@ -28,6 +28,9 @@ struct ss_roofline ss_roofline_of(const struct ss_cost *cost, uint64_t time_ps,
 				  uint64_t normalized_ps, const struct ss_peaks *peaks,
 				  enum ss_hardware hw);
 
+/* Of infeed, outfeed and the parts of an asynchronous operation it is known that they do not compute. */
+bool ss_op_work_is_known(const struct ss_op *op);
+
 /* 0 where there is nothing to divide by; to XProf that is less than 1e-10. */
 static inline double ss_ratio(double a, double b)
 {

@@ -20,6 +20,14 @@ void ss_cost_subtract(struct ss_cost *from, const struct ss_cost *part)
 		from->mem[i] -= part->mem[i];
 }
 
+bool ss_cost_is_known(const struct ss_cost *c)
+{
+	for (int i = 0; i < SS_MEM_COUNT; i++)
+		if (c->mem[i])
+			return true;
+	return c->flops > 0 || c->model_flops > 0 || c->bytes;
+}
+
 uint64_t ss_cost_hbm_bytes(const struct ss_cost *c)
 {
 	if (!c->has_mem)

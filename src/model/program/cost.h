@@ -33,6 +33,8 @@ struct ss_cost {
 void ss_cost_add(struct ss_cost *to, const struct ss_cost *from, uint64_t times);
 /* Take out `part`, which was added before. */
 void ss_cost_subtract(struct ss_cost *from, const struct ss_cost *part);
+/* Is anything known of the work? What is not known is not zero. */
+bool ss_cost_is_known(const struct ss_cost *c);
 /* Bytes of HBM: those of the split, or all where there is none. */
 uint64_t ss_cost_hbm_bytes(const struct ss_cost *c);
 

@@ -84,13 +84,16 @@ function programsOf(t: TableData | undefined): string[] {
 	return [...new Set(strings(t, "hlo_module_id") ?? [])].filter((p) => p !== "" && p !== "0");
 }
 
-/* Of a step, a category, a program. The row of the whole is there whatever the category. */
-function rowsShown(t: TableData, step: string, category: string, program: string): number[] {
+const FEEDS = "include_infeed_outfeed";
+
+/* Of a step, a category, a program, with or without waiting for the host. The row of the whole is there whatever the category. */
+function rowsShown(t: TableData, step: string, category: string, program: string, fed: boolean): number[] {
+	const feeds = column(t, FEEDS);
 	const kinds = strings(t, "category") ?? [];
 	const modules = strings(t, "hlo_module_id") ?? [];
 	return (strings(t, "step") ?? []).flatMap((s, i) => {
 		const whole = kinds[i] === "Program";
-		return s === step && (whole || ((!category || kinds[i] === category) && (!program || modules[i] === program))) ? [i] : [];
+		return s === step && (feeds?.[i] ?? fed) === fed && (whole || ((!category || kinds[i] === category) && (!program || modules[i] === program))) ? [i] : [];
 	});
 }
 
@@ -115,7 +118,10 @@ function Roofline({ result, session }: { result: Result; session: Session }) {
 	const [pointed, setPointed] = useState<number | null>(null);
 	const op = useQuery("op");
 	const programs = useMemo(() => programsOf(t), [t]);
-	const at = useMemo(() => (t ? rowsShown(t, step, category, program) : []), [t, step, category, program]);
+	/* Each row is there a second time, without infeed and outfeed, where there are any. */
+	const feeds = useMemo(() => (column(t, FEEDS) ?? []).includes(false), [t]);
+	const fed = useQuery("infeed") !== "no" || !feeds;
+	const at = useMemo(() => (t ? rowsShown(t, step, category, program, fed) : []), [t, step, category, program, fed]);
 	const shown = useMemo(() => (t ? pointsOf(t, at) : []), [t, at]);
 	const rows = useMemo(() => t && { ...t, nrows: at.length, data: t.data.map((d) => at.map((i) => d[i] ?? null)) }, [t, at]);
 	/* The operation in the URL, in the step and the programs that are shown. */
@@ -172,21 +178,29 @@ function Roofline({ result, session }: { result: Result; session: Session }) {
 						</select>
 					</label>
 				)}
+				{feeds && (
+					<label class="field">
+						<input type="checkbox" checked={fed} onChange={(e) => adjust({ infeed: e.currentTarget.checked ? undefined : "no" })} />
+						With infeed and outfeed
+					</label>
+				)}
 			</div>
 			<div class="columns columns-tall">
 				<div class="column-side">
 					<Limits t={t} />
 					<OpCard t={t} row={pointed ?? kept} drawn={shown.length > 0} session={session} />
 				</div>
-				<section class="card column-main" aria-label="Roofline">
-					<h2>
-						Roofline{" "}
-						<span class="aim">
-							{count(shown.length)} of {count(at.length)} rows do floating point work and move bytes
-						</span>
-					</h2>
-					{shown.length > 0 && <Plot t={t} points={shown} row={pointed ?? kept} onPoint={setPointed} onKeep={keep} />}
-				</section>
+				{shown.length > 0 && (
+					<section class="card column-main" aria-label="Roofline">
+						<h2>
+							Roofline{" "}
+							<span class="aim">
+								{count(shown.length)} of {count(at.length)} rows do floating point work and move bytes
+							</span>
+						</h2>
+						<Plot t={t} points={shown} row={pointed ?? kept} onPoint={setPointed} onKeep={keep} />
+					</section>
+				)}
 			</div>
 			<section class="card" aria-label="Operations">
 				<h2>Operations</h2>
