@@ -258,8 +258,8 @@ static void put_next(struct ss_out *o, const struct ss_text_style *style, const 
 }
 
 /*
- * The overview's note on step markers is about its own steps, which may differ from the steps of the
- * verdict.
+ * The overview's note on step markers is about its own steps, which may differ from the steps of
+ * the verdict.
  */
 static bool is_about_steps(struct ss_str message, const struct ss_verdict *v)
 {
@@ -292,7 +292,8 @@ static void put_diagnostics(struct ss_out *o, const struct ss_result *r, const s
 	}
 }
 
-static void put_title(struct ss_out *o, const struct cli_profile *p, const struct ss_text_style *style, const char *form)
+static void put_title(struct ss_out *o, const struct cli_profile *p, const struct ss_text_style *style, const char *form,
+		      bool of_processes)
 {
 	char size[32];
 	ss_format_value(size, sizeof(size), SS_UNIT_BYTES, (double)p->run->bytes);
@@ -300,12 +301,13 @@ static void put_title(struct ss_out *o, const struct cli_profile *p, const struc
 	ss_text_put(o, p->run->name, 0);
 	ss_text_tone(o, style, SS_TONE_PLAIN);
 	size_t n = p->model.nhosts, shown = n > MAX_HOSTS + 1 ? MAX_HOSTS : n;
+	bool raw = n && ss_host_is_raw(p->model.hosts[0]);
 	ss_out_printf(o, ", %s, ", size);
 	if (form)
 		ss_out_printf(o, "%s, ", form);
 	if (shown < n)
 		ss_out_printf(o, "%zu ", n);
-	ss_out_printf(o, "%s: ", p->model.nhosts && ss_host_is_raw(p->model.hosts[0]) ? "file" : n == 1 ? "host" : "hosts");
+	ss_out_printf(o, "%s: ", raw ? "file" : n == 1 ? "host" : of_processes ? "processes" : "hosts");
 	for (size_t i = 0; i < shown; i++) {
 		ss_out_z(o, i ? ", " : "");
 		ss_text_put(o, p->model.hosts[i]->name, 0);
@@ -348,7 +350,7 @@ static bool summarize(struct cli_profile *p, const char *path, const char *colou
 	cli_progress_end(progress);
 	if (ok && cli_sink_open(&sink, NULL, err)) {
 		struct ss_out *o = &sink.out;
-		put_title(o, p, &style, p->model.nhosts == 1 ? p->model.hosts[0]->imported.form : NULL);
+		put_title(o, p, &style, p->model.nhosts == 1 ? p->model.hosts[0]->imported.form : NULL, v.of_processes);
 		/* Missing data comes before the findings on the rest. */
 		ss_emit_text_notes(o, r->notes, r->nnotes, &style);
 		ss_out_z(o, r->nnotes ? "\n" : "");
@@ -429,7 +431,7 @@ static bool summarize_file(struct cli_profile *p, const struct ss_tool *tool, co
 	cli_progress_end(progress);
 	if (ok && (ok = cli_sink_open(&sink, NULL, err))) {
 		struct ss_out *o = &sink.out;
-		put_title(o, p, &style, tool->title);
+		put_title(o, p, &style, tool->title, false);
 		ss_emit_text_conclusion(o, &ask.result.conclusion, &style);
 		const struct ss_table *t = ask.result.tables;
 		for (size_t i = 0; ask.result.ntables && i < t->nrows && i < MAX_HOSTS; i++) {

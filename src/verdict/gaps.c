@@ -129,10 +129,10 @@ static void of_devices(struct ss_judge *j)
 		if (fmax(before, after) >= SS_UNCOVERED_SHARE && n++ < MOST_NAMED)
 			add(j,
 			    ss_say(j,
-				   "Nothing of " SS_FMT " of host " SS_FMT
+				   "Nothing of " SS_FMT " of %s " SS_FMT
 				   " is recorded in the %s %s of the time: it did nothing then, or its events were lost.",
-				   SS_ARG(u->u->device), SS_ARG(u->h->name), before > after ? "first" : "last",
-				   ss_percent_of(fmax(before, after)).s),
+				   SS_ARG(u->u->device), ss_recording_word(j), SS_ARG(u->h->name),
+				   before > after ? "first" : "last", ss_percent_of(fmax(before, after)).s),
 			    false);
 	}
 	if (n > MOST_NAMED)

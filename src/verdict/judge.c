@@ -165,6 +165,11 @@ void ss_cannot_judge(struct ss_judge *j, enum ss_cause c, const char *why)
 		j->no_memory = true;
 }
 
+const char *ss_recording_word(const struct ss_judge *j)
+{
+	return j->out->of_processes ? "process" : "host";
+}
+
 struct ss_str ss_judged_name(struct ss_judge *j, const struct ss_judged_unit *u)
 {
 	size_t hosts = 0, same = 0;

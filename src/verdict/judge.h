@@ -27,7 +27,8 @@ struct ss_judge {
 	struct ss_judged_unit *units;
 	size_t nunits;
 	const struct ss_memory_peak *peak;
-	struct ss_straggler_verdict late; /* of several hosts whose collectives could be joined; nsteps 0: not known; of one only nabsent */
+	/* Of several hosts whose collectives could be joined; nsteps 0: not known. Of one host only who is absent. */
+	struct ss_straggler_verdict late;
 	unsigned frameworks; /* bits of enum ss_framework; 0: unknown */
 	unsigned habits;     /* bits of enum ss_habit */
 	bool has_device, has_python;
@@ -77,6 +78,8 @@ void ss_advise(struct ss_judge *j, struct ss_verdict_finding *f);
 
 /* "host1", or "/device:GPU:1" where one host has several; "" where there is but one. */
 struct ss_str ss_judged_name(struct ss_judge *j, const struct ss_judged_unit *u);
+/* What a recording is of: a "host", or a "process" of one that sentences call by another name. */
+const char *ss_recording_word(const struct ss_judge *j);
 
 typedef void ss_rule_fn(struct ss_judge *j);
 #define RULE(name) ss_rule_fn ss_rule_##name;

@@ -156,11 +156,12 @@ void ss_rule_straggler(struct ss_judge *j)
 	if (!f)
 		return;
 	f->subject = name;
+	const char *what = j->out->nhosts == 1 ? "Device" : known || !j->out->of_processes ? "Host" : "Process";
 	f->text = ss_say(
 		j,
 		"%s " SS_FMT
 		" arrives last at the collective operations: the others wait for it during %s of the time." SS_FMT,
-		j->out->nhosts > 1 ? "Host" : "Device", SS_ARG(name), ss_percent_of(frac).s, SS_ARG(why));
+		what, SS_ARG(name), ss_percent_of(frac).s, SS_ARG(why));
 	ss_prove(j, f, "share of the time that the others wait", frac, "share", late, "pod_viewer");
 	ss_prove(j, f, "collective operations at which it arrived last", (double)late->wait.last, "count", late, "trace_viewer@");
 	ss_prove(j, f, "meetings", (double)late->wait.meetings, "count", late, "trace_viewer@");

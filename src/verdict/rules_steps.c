@@ -102,22 +102,6 @@ static struct ss_str numbers_of(struct ss_judge *j, const struct ss_windows *w)
 	return w->noutliers > n ? ss_say(j, SS_FMT " and %zu more", SS_ARG(text), w->noutliers - n) : text;
 }
 
-/* The class of which outlying steps have most beyond usual ones. */
-static enum ss_time_class excess_class(const struct ss_judged_unit *u)
-{
-	const struct ss_windows *w = &u->h->windows;
-	double ratio = (double)w->noutliers / (double)(w->n - w->noutliers), max = 0;
-	int best = SS_TIME_UNKNOWN;
-	for (int c = 0; c < SS_TIME_COUNT; c++) {
-		double excess = (double)u->u->ps[c][SS_REGION_OUTLIERS] - ratio * (double)u->u->ps[c][SS_REGION_STEPS];
-		if (excess > max) {
-			max = excess;
-			best = c;
-		}
-	}
-	return (enum ss_time_class)best;
-}
-
 static const struct ss_time_subject *outlier_subject(const struct ss_judged_unit *u, enum ss_time_class c)
 {
 	const struct ss_windows *w = &u->h->windows;
@@ -171,14 +155,59 @@ static const char *ordinal(int64_t n)
 	return ten >= 11 && ten <= 13 ? "th" : n % 10 == 1 ? "st" : n % 10 == 2 ? "nd" : n % 10 == 3 ? "rd" : "th";
 }
 
+/* What outlying steps have of a class beyond as many usual ones. */
+static double excess_ps(const struct ss_judged_unit *u, enum ss_time_class c)
+{
+	const struct ss_windows *w = &u->h->windows;
+	double ratio = (double)w->noutliers / (double)(w->n - w->noutliers);
+	return (double)u->u->ps[c][SS_REGION_OUTLIERS] - ratio * (double)u->u->ps[c][SS_REGION_STEPS];
+}
+
+/* The class of which outlying steps have most beyond usual ones. */
+static enum ss_time_class excess_class(const struct ss_judged_unit *u)
+{
+	double max = 0;
+	int best = SS_TIME_UNKNOWN;
+	for (int c = 0; c < SS_TIME_COUNT; c++)
+		if (excess_ps(u, (enum ss_time_class)c) > max) {
+			max = excess_ps(u, (enum ss_time_class)c);
+			best = c;
+		}
+	return (enum ss_time_class)best;
+}
+
+/* The share of it that is not spent with others, who may be late. */
+static double own_frac(const struct ss_judged_unit *u)
+{
+	double all_ps = 0;
+	for (int c = 0; c < SS_TIME_COUNT; c++)
+		all_ps += fmax(excess_ps(u, (enum ss_time_class)c), 0);
+	return all_ps > 0 ? 1 - fmax(excess_ps(u, SS_TIME_COLLECTIVE), 0) / all_ps : 0;
+}
+
+/*
+ * Collective operations make a step equally long for all: of those with as many outlying steps, the
+ * one that others wait for.
+ */
 static const struct ss_judged_unit *with_outliers(const struct ss_judge *j)
 {
 	const struct ss_judged_unit *best = NULL;
-	for (size_t i = 0; i < j->nunits; i++)
-		if (j->units[i].h->windows.noutliers &&
-		    (!best || j->units[i].h->windows.noutliers > best->h->windows.noutliers))
-			best = &j->units[i];
+	for (size_t i = 0; i < j->nunits; i++) {
+		const struct ss_judged_unit *u = &j->units[i];
+		size_t n = u->h->windows.noutliers, most = best ? best->h->windows.noutliers : 0;
+		if (n > most || (n && n == most && own_frac(u) > own_frac(best)))
+			best = u;
+	}
 	return best;
+}
+
+/* "host3", where it alone has this, and others have steps as long. */
+static struct ss_str where(struct ss_judge *j, const struct ss_judged_unit *u, enum ss_time_class c)
+{
+	bool alone = j->out->nhosts > 1 && c != SS_TIME_COLLECTIVE && own_frac(u) > 0.5;
+	for (size_t i = 0; alone && i < j->nunits; i++)
+		alone = j->units[i].h == u->h || (j->units[i].h->windows.noutliers && own_frac(&j->units[i]) < 0.5);
+	return alone ? ss_say(j, " on %s " SS_FMT, ss_recording_word(j), SS_ARG(u->h->name)) : SS_STR("");
 }
 
 void ss_rule_outlier_steps(struct ss_judge *j)
@@ -208,15 +237,17 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 		      every = period ? ss_say(j, " (every %lld%s)", (long long)period, ordinal(period)) : SS_STR("");
 	enum ss_time_class c = excess_class(u);
 	const struct ss_time_subject *s = outlier_subject(u, c);
-	struct ss_str class = ss_time_class_name(c), doing;
+	struct ss_str class = ss_time_class_name(c), doing, at = where(j, u, c);
+	/* Of several participants a stay in a collective operation is waiting as well. */
+	const char *waits = c == SS_TIME_COLLECTIVE && j->nunits > 1 ? ", waiting for others included" : "";
 	if (c == SS_TIME_UNKNOWN)
 		doing = ss_say(j, "what %s meanwhile was not recorded", w->noutliers == 1 ? "it does" : "they do");
 	else if (s)
-		doing = ss_say(j, "the time goes to " SS_FMT ": " SS_FMT "%s" SS_FMT, SS_ARG(class),
+		doing = ss_say(j, "the time goes to " SS_FMT SS_FMT ": " SS_FMT "%s" SS_FMT "%s", SS_ARG(class), SS_ARG(at),
 			       SS_ARG(ss_cut(s->name, 120)), s->caller.n ? ", called by " : "",
-			       SS_ARG(ss_cut(s->caller, 60)));
+			       SS_ARG(ss_cut(s->caller, 60)), waits);
 	else
-		doing = ss_say(j, "the time goes to " SS_FMT, SS_ARG(class));
+		doing = ss_say(j, "the time goes to " SS_FMT SS_FMT "%s", SS_ARG(class), SS_ARG(at), waits);
 	f->traits |= (is_usual(u, c, s) ? SS_TRAIT_MORE_OF_SAME : 0) |
 		     (all_do(u, s) ? SS_TRAIT_ALL_DO : 0) | (c == SS_TIME_COMPILE ? SS_TRAIT_COMPILES : 0) |
 		     (c == SS_TIME_UNKNOWN ? SS_TRAIT_EXTRA_UNKNOWN : 0);

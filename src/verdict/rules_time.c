@@ -14,7 +14,7 @@ static struct ss_str place_of(struct ss_judge *j, const struct ss_time_subject *
 
 static struct ss_str where(struct ss_judge *j, const struct ss_judged_unit *u)
 {
-	return j->out->nhosts > 1 ? ss_say(j, " of host " SS_FMT, SS_ARG(u->h->name)) : SS_STR("");
+	return j->out->nhosts > 1 ? ss_say(j, " of %s " SS_FMT, ss_recording_word(j), SS_ARG(u->h->name)) : SS_STR("");
 }
 
 /*
@@ -301,7 +301,10 @@ void ss_rule_sync(struct ss_judge *j)
 				 ss_percent_of(f->share_frac).s, SS_ARG(s ? place_of(j, s) : SS_STR("a read")));
 }
 
-/* "main thread 'python'"; of PyTorch, whose threads are called "thread 14408 (python)", "main thread 14408 (python)". */
+/*
+ * "main thread 'python'"; of PyTorch, whose threads are called "thread 14408 (python)", "main
+ * thread 14408 (python)".
+ */
 static struct ss_str main_thread(struct ss_judge *j, const struct ss_time_host *h)
 {
 	struct ss_str name = ss_cut(h->thread, 100);
@@ -309,7 +312,10 @@ static struct ss_str main_thread(struct ss_judge *j, const struct ss_time_host *
 						      : ss_say(j, "main thread '" SS_FMT "'", SS_ARG(name));
 }
 
-/* What is not recorded because the profiler itself starts or stops: that has a name, and is no part of the program. */
+/*
+ * What is not recorded because the profiler itself starts or stops: that has a name, and is no part
+ * of the program.
+ */
 static double profiler_frac(const struct ss_judged_unit *u)
 {
 	uint64_t sum_ps = 0;
@@ -338,8 +344,8 @@ void ss_rule_idle(struct ss_judge *j)
 				       "then: the " SS_FMT SS_FMT " shows no event there%s.",
 				       ss_percent_of(b.frac).s, SS_ARG(thread), SS_ARG(at),
 				       h->has_python ? "" : " (Python's calls were not recorded)")
-			      : ss_say(j, "Nothing runs for %s of the time%s" SS_FMT ", and %s.", ss_percent_of(b.frac).s,
-				       at.n ? " on host " : "", SS_ARG(at.n ? h->name : at),
+			      : ss_say(j, "Nothing runs for %s of the time" SS_FMT ", and %s.", ss_percent_of(b.frac).s,
+				       SS_ARG(at.n ? ss_say(j, " on %s " SS_FMT, ss_recording_word(j), SS_ARG(h->name)) : at),
 				       h->has_host ? "the recording does not show what the main thread does then"
 						   : "no event of the host says why");
 	ss_prove(j, f, "share of the recorded time in which nothing was recorded",

@@ -126,6 +126,17 @@ bool ss_verdict_steps(struct ss_verdict *out, struct ss_model *m, struct ss_err 
 	return all;
 }
 
+/* PyTorch writes a file for each process: "host3_1000" is one of "host3". */
+static bool are_processes(const struct ss_cluster *c)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < c->nparts; i++) {
+		const struct ss_cluster_part *p = &c->parts[i];
+		any |= p->is_rank && p->host < c->hosts.n && !ss_str_eq(c->hosts.v[p->host].name, p->file);
+	}
+	return any;
+}
+
 static bool describe(struct ss_judge *j, const struct ss_all_windows *steps)
 {
 	struct ss_verdict *v = j->out;
@@ -219,6 +230,8 @@ bool ss_verdict_make(struct ss_verdict *out, struct ss_model *m, struct ss_arena
 	    !(j.a = ss_model_attribution(m, err)) || !(j.env = ss_model_env(m, err)) || !(j.peak = ss_model_memory_peak(m, err)) ||
 	    (m->nhosts > 1 && !ss_straggler_verdict(m, &j.late, err)))
 		return false;
+	const struct ss_cluster *c = m->nhosts > 1 ? ss_model_cluster(m, err) : NULL; /* made for the verdict on late hosts */
+	out->of_processes = c && are_processes(c);
 	bool ok = judge(&j, steps, m, err) && ss_find_gaps(&j, m, err);
 	ss_vec_free(&j.found);
 	ss_vec_free(&j.unknown);

@@ -87,6 +87,7 @@ struct ss_verdict {
 	struct ss_str framework, device; /* "jax", "tensorflow", "pytorch", "torch-xla", "" ; "TPU v6 Lite", "CPU" */
 	struct ss_str *hosts;
 	size_t nhosts;
+	bool of_processes; /* each is one process, of which a host may have several */
 	/* Steps that all hosts have. */
 	size_t steps, steps_cut;
 	double mean_ps, min_ps, max_ps; /* NAN without steps */

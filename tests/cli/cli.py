@@ -535,10 +535,10 @@ def late_hosts(c):
     c.check('a missing host', states == {'host0': 'ok', 'host1': 'ok', 'host2': 'missing', 'host3': 'ok'}, states)
 
 
-def meeting_hosts(folder, work_us, steps=8):
+def meeting_hosts(folder, work_us, steps=8, slow=()):
     """
     Hosts of a TPU each: a fusion of this work, a reduce-scatter of 60 us in which they meet, and an all-reduce of 280 us.
-    Their clocks are more than a step apart.
+    Their clocks are more than a step apart. `slow`: (host, step, further work).
     """
     us, groups = 10 ** 6, '{{%s}}' % ','.join(map(str, range(len(work_us))))
     os.makedirs(folder)
@@ -546,19 +546,20 @@ def meeting_hosts(folder, work_us, steps=8):
         p = runs.Plane(2, '/device:TPU:0')
         p.stats = runs.field(6, p.stat('device_type_string', 'TPU v5')) + runs.field(6, p.stat('global_chip_id', h))
         marks, modules, ops = p.line('Steps'), p.line('XLA Modules'), p.line('XLA Ops')
-        program = [('fusion.1', 'loop fusion', own_us, '%fusion.1 = f32[1024] fusion(f32[1024] %p), kind=kLoop')]
-        for name, dur_us, channel in (('reduce-scatter.1', max(work_us) - own_us + 60, 1), ('all-reduce.1', 280, 2)):
-            kind = name[:-2]
-            program.append((name, kind, dur_us, f'%{name} = f32[1024] {kind}(f32[4096] %p), channel_id={channel}, replica_groups={groups}, '
-                                                'use_global_device_ids=true, to_apply=%add'))
         at = (1 + 1300 * h) * us
         for s in range(steps):
-            length = sum(o[2] for o in program) * us
-            p.event(marks, p.meta(str(s + 3)), at, length)
-            p.event(modules, p.meta('jit_step(7)'), at, length, {'run_id': 100 + s})
-            for name, category, dur_us, text in program:
-                p.event(ops, p.meta(text, name, {'hlo_category': category, 'program_id': 7}), at, dur_us * us)
+            more = [sum(m for host, step, m in slow if (host, step) == (i, s)) for i in range(len(work_us))]
+            last_us = max(map(sum, zip(work_us, more)))
+            begin = at
+            for name, dur_us, channel in (('fusion.1', own_us + more[h], 0), ('reduce-scatter.1', last_us - own_us - more[h] + 60, 1),
+                                          ('all-reduce.1', 280, 2)):
+                kind = name[:-2]
+                text = (f'%{name} = f32[1024] {kind}(f32[4096] %p), channel_id={channel}, replica_groups={groups}, use_global_device_ids=true, '
+                        'to_apply=%add' if channel else '%fusion.1 = f32[1024] fusion(f32[1024] %p), kind=kLoop')
+                p.event(ops, p.meta(text, name, {'hlo_category': kind if channel else 'loop fusion', 'program_id': 7}), at, dur_us * us)
                 at += dur_us * us
+            p.event(marks, p.meta(str(s + 3)), begin, at - begin)
+            p.event(modules, p.meta('jit_step(7)'), begin, at - begin, {'run_id': 100 + s})
         with open(os.path.join(folder, f'host{h}.xplane.pb'), 'wb') as f:
             f.write(runs.field(1, p.bytes()))
 
@@ -584,6 +585,15 @@ def transfers_and_waits(c, scratch):
     c.check('some hosts know no transfer', transfer not in some, some[:300])
     some = c.case(['tool', 'exposed_communication', scratch], 0, 'waiting for the participants without a recording is not known')
     c.check('some hosts tell no waiting', 'transferring' not in some, some[:300])
+    # A step is as long on all hosts: what the others do in it is wait.
+    meeting_hosts(scratch + '_slow', (500, 505, 500), steps=12, slow=[(2, 7, 4000)])
+    c.case(['summary', scratch + '_slow'], 0, '1 of 12 steps takes far longer .* step 10; the time goes to compute on host host2: fusion.1')
+    # Two processes of a host are no hosts of their own.
+    of = os.path.join(ROOT, 'tests', 'data', 'torch', 'ranks')
+    os.makedirs(scratch + '_ranks')
+    for i, name in enumerate(sorted(os.listdir(of))):
+        shutil.copyfile(os.path.join(of, name), os.path.join(scratch + '_ranks', f'node{i % 2}_{i}.' + name.split('.', 1)[1]))
+    c.case(['summary', scratch + '_ranks'], 0, 'processes: node0_0, node0_2, node1_1, node1_3\n')
 
 
 def verdict_of(c, path):

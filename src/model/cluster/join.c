@@ -316,7 +316,10 @@ static uint32_t expected_of(const struct ss_cluster *c, const struct ss_collecti
 	return op->expected;
 }
 
-/* The least number of devices that are all that can be told: those of whole hosts, if they are several. */
+/*
+ * The least number of devices that are all that can be told: those of whole hosts, if they are
+ * several.
+ */
 static uint32_t devices_of_whole_hosts(const struct ss_cluster *c)
 {
 	uint32_t whole = 0, most = 0;
@@ -354,8 +357,9 @@ static void describe(struct ss_cluster *c, const struct joining *j, uint32_t *mo
 		*most = k->n > *most ? k->n : *most;
 	}
 	/*
-	 * Without an expected number of participants: the largest number that came, and all devices if those of all whole hosts
-	 * came. A recording that ends early may lack the step that it was in.
+	 * Without an expected number of participants: the largest number that came, and all devices
+	 * if those of all whole hosts came. A recording that ends early may lack the step that it
+	 * was in.
 	 */
 	for (uint32_t i = 0; i < c->collectives.n; i++) {
 		struct ss_collective *k = &c->collectives.v[i];

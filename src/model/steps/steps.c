@@ -4,9 +4,10 @@
  *
  * Steps of one number are one step, if the program numbers all of them.
  *
- * XProf, and stepscope where they have no numbers, sees from the time which of them are the same. The host whose steps cover the
- * shortest time is the chief; every other host is shifted by that number of steps at which its steps overlap the chief's the most.
- * What all hosts have then remains, numbered from 0. Hosts whose clocks are a step apart are then shifted by a step.
+ * XProf, and stepscope where they have no numbers, sees from the time which of them are the same.
+ * The host whose steps cover the shortest time is the chief; every other host is shifted by that
+ * number of steps at which its steps overlap the chief's the most. What all hosts have then
+ * remains, numbered from 0. Hosts whose clocks are a step apart are then shifted by a step.
  */
 #include "model/fold.h"
 #include "model/preprocess/load.h"

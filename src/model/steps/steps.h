@@ -122,13 +122,13 @@ struct ss_each_steps {
 bool ss_host_steps_intern(struct ss_host_steps *to, const struct ss_host_steps *from, struct ss_intern *intern);
 
 /*
- * Steps that all hosts have in common, as XProf joins and numbers them. `whole`: without the first and last step of a host with more
- * than five on GPUs and CPUs, which the profile may have cut.
+ * Steps that all hosts have in common, as XProf joins and numbers them. `whole`: without the first and last step of a host with
+ * more than five on GPUs and CPUs, which the profile may have cut.
  */
 const struct ss_steps *ss_model_steps(struct ss_model *m, bool whole, struct ss_err *err);
 /*
- * The same with the program's own numbers, by which they are joined: those of the timeline and of the tools over many hosts. As above
- * where the program does not number all of them, or the hosts have no number in common.
+ * The same with the program's own numbers, by which they are joined: those of the timeline and of the tools over many hosts. As
+ * above where the program does not number all of them, or the hosts have no number in common.
  */
 const struct ss_steps *ss_model_numbered_steps(struct ss_model *m, bool whole, struct ss_err *err);
 
