@@ -2,6 +2,7 @@
  * reduce.c - stepscope reduce PATH: what answers over many hosts need of some of them, as a part.
  */
 #include "cli.h"
+#include "base/natural.h"
 #include "model/host/host.h"
 
 #include "model/cluster/cluster.h"

@@ -10,6 +10,7 @@
 #include "model/host/host.h"
 
 #include "base/html.h"
+#include "base/natural.h"
 #include "request/request.h"
 #include "table/units.h"
 
@@ -292,6 +293,18 @@ static void put_diagnostics(struct ss_out *o, const struct ss_result *r, const s
 	}
 }
 
+/* In natural order: the first behind `last`. Few are shown, so nothing is sorted. */
+static struct ss_str next_host(const struct ss_model *m, struct ss_str *last)
+{
+	struct ss_str next = SS_STR("");
+	for (size_t i = 0; i < m->nhosts; i++) {
+		struct ss_str name = m->hosts[i]->name;
+		if ((!last->n || ss_natural_cmp(*last, name) < 0) && (!next.n || ss_natural_cmp(name, next) < 0))
+			next = name;
+	}
+	return *last = next;
+}
+
 static void put_title(struct ss_out *o, const struct cli_profile *p, const struct ss_text_style *style, const char *form,
 		      bool of_processes)
 {
@@ -302,6 +315,7 @@ static void put_title(struct ss_out *o, const struct cli_profile *p, const struc
 	ss_text_tone(o, style, SS_TONE_PLAIN);
 	size_t n = p->model.nhosts, shown = n > MAX_HOSTS + 1 ? MAX_HOSTS : n;
 	bool raw = n && ss_host_is_raw(p->model.hosts[0]);
+	struct ss_str last = SS_STR("");
 	ss_out_printf(o, ", %s, ", size);
 	if (form)
 		ss_out_printf(o, "%s, ", form);
@@ -310,7 +324,7 @@ static void put_title(struct ss_out *o, const struct cli_profile *p, const struc
 	ss_out_printf(o, "%s: ", raw ? "file" : n == 1 ? "host" : of_processes ? "processes" : "hosts");
 	for (size_t i = 0; i < shown; i++) {
 		ss_out_z(o, i ? ", " : "");
-		ss_text_put(o, p->model.hosts[i]->name, 0);
+		ss_text_put(o, next_host(&p->model, &last), 0);
 	}
 	if (shown < n)
 		ss_out_printf(o, " and %zu more", n - shown);

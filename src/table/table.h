@@ -137,6 +137,11 @@ bool ss_result_is_whole(const struct ss_result *r, struct ss_err *err);
 /* The table of this number; it has no row if memory was out. */
 struct ss_table *ss_result_at(struct ss_result *r, size_t k);
 void ss_result_note(struct ss_result *r, enum ss_severity severity, struct ss_str text);
+/*
+ * Rows in the natural order of a column of texts ("host2" before "host10"), equal ones as they are. `within`: only rows that
+ * stand together with one number in that column change places; NULL: all.
+ */
+void ss_table_sort_naturally(struct ss_table *t, const char *text, const char *within);
 /* Add a sentence to the conclusion; an empty sentence, and one beyond the limit, is ignored. */
 void ss_result_say(struct ss_result *r, struct ss_str text);
 /* The table of this name; an empty table without columns if there is none. */

@@ -297,6 +297,8 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 				else
 					whole = put_steps(t[k], &a->hosts[i], &a->hosts[i].units[u]) && whole;
 	}
+	for (size_t k = 0; k < SS_COUNT(t); k++)
+		ss_table_sort_naturally(ss_result_at(out, k), "host", NULL);
 	for (size_t i = 0; i < a->nhosts; i++)
 		put_notes(out, &a->hosts[i]);
 	if (!whole)

@@ -59,7 +59,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	const struct ss_visit visit = { .read = read_host, .take = take_host, .arg = &j };
 	if (!j.t)
 		return ss_fail_mem(err);
-	return ss_tool_visit(q, out, &visit, err);
+	if (!ss_tool_visit(q, out, &visit, err))
+		return false;
+	ss_table_sort_naturally(j.t, "host", NULL);
+	return true;
 }
 
 /* Is there anything of a device, where are most events, was anything lost? */

@@ -343,6 +343,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		step_list(q, steps, out);
 	if (ok)
 		places(&env->places, q->as_xprof, out);
+	if (ok && !q->as_xprof) {
+		ss_table_sort_naturally(ss_result_at(out, 0), "host_name", "step_num");
+		ss_table_sort_naturally(ss_result_at(out, 2), "host_name", NULL);
+	}
 	ok = ok && collectives(steps, out);
 	if (!ok)
 		return ss_fail_mem(err);

@@ -561,7 +561,7 @@ def meeting_hosts(folder, work_us, steps=8, slow=()):
             p.event(marks, p.meta(str(s + 3)), begin, at - begin)
             p.event(modules, p.meta('jit_step(7)'), begin, at - begin, {'run_id': 100 + s})
         with open(os.path.join(folder, f'host{h}.xplane.pb'), 'wb') as f:
-            f.write(runs.field(1, p.bytes()))
+            f.write(runs.field(1, p.bytes()) + runs.field(4, f'host{h}'))
 
 
 def transfers_and_waits(c, scratch):
@@ -732,6 +732,16 @@ def clocks_by_name(c, scratch):
                WHERE plane GLOB '/device:GPU:0' AND name GLOB 'nccl*AllReduce*' GROUP BY host)"""
     got = json.loads(c.run(['sql', scratch, query, '--clocks', 'aligned', '--format', 'json']).stdout)
     c.check('hosts leave a collective together, whatever the order of their names', got[0]['hosts'] == 3 and got[0]['apart_ps'] < 200000, str(got))
+    c.case(['summary', scratch], 0, 'hosts: host2, host3, host10\n')
+    for tool, table, column in (('plane_stats', 'planes', 'host'), ('host_boundness', 'devices', 'host'), ('pod_viewer', 'topology', 'host_name')):
+        hosts = list(dict.fromkeys(r[column] for r in rows(c, tool, scratch, table)))
+        c.check(f'the order of hosts in {tool}', hosts == ([] if tool == 'pod_viewer' else ['host2', 'host3', 'host10']), hosts)
+    # A TPU's cores stand by step, and in it by host; XProf's clients get XProf's order.
+    meeting_hosts(scratch + '_cores', [500] * 11, steps=2)
+    hosts = [r['host_name'] for r in rows(c, 'pod_viewer', scratch + '_cores', 'cores')]
+    c.check('the order of cores', hosts == [f'host{i}' for i in range(11)] * 2, hosts)
+    got = c.run(['tool', 'pod_viewer', scratch + '_cores', '--format', 'xprof']).stdout.decode()
+    c.check('the order of cores for XProf', re.findall(r'"hostName": *"(host\d+)"', got)[:4] in ([], ['host0', 'host1', 'host10', 'host2']), got[:300])
 
 
 OF_PARTS = ('host_steps', 'stragglers', 'exposed_communication', 'collectives', 'critical_path', 'what_if', 'overview_page', 'input_pipeline_analyzer',

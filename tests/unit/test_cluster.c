@@ -4,6 +4,7 @@
  */
 #include "unit/unit.h"
 
+#include "base/natural.h"
 #include "model/cluster/aligned.h"
 #include "model/cluster/cluster.h"
 #include "model/cluster/played.h"

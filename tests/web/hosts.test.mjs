@@ -3,6 +3,8 @@
  */
 import { after, before, describe, test } from "node:test";
 import assert from "node:assert/strict";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openPage, q, shot, startBrowser, startProgram } from "./lib.mjs";
@@ -35,6 +37,29 @@ async function open(extra, work) {
 		await p.close();
 	}
 }
+
+test("hosts stand in natural order, in the timeline and in the list of hosts", async () => {
+	const scratch = mkdtempSync(join(tmpdir(), "stepscope-hosts-"));
+	const run = join(scratch, "plugins", "profile", "run");
+	mkdirSync(run, { recursive: true });
+	for (const [from, to] of [["host0", "host10"], ["host1", "host2"], ["host2", "host3"]])
+		copyFileSync(join(logdir, "plugins", "profile", "run", `${from}.xplane.pb`), join(run, `${to}.xplane.pb`));
+	const other = await startProgram(scratch);
+	const p = await openPage(browser, other.base, { width: 1280, height: 900 });
+	try {
+		await p.page.goto(`${other.base}?${q({ run: "run", tool: "trace_viewer@", host: "ALL_HOSTS" })}`);
+		await p.page.waitForFunction(() => Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) > 0, undefined, { timeout: 20_000 });
+		assert.deepEqual(await p.page.locator('select:has(> option[value="host10"]) > option').allTextContents(), ["All hosts", "host2", "host3", "host10"]);
+		const names = await p.page.locator(".tl-section-name").allTextContents();
+		const hosts = [...new Set(names.join(" ").match(/host(2|3|10)(?= )/g) ?? [])];
+		assert.deepEqual(hosts, ["host2", "host3", "host10"], names.join("\n"));
+		assert.deepEqual(p.seen.errors, []);
+	} finally {
+		await p.close();
+		await other.stop();
+		rmSync(scratch, { recursive: true });
+	}
+});
 
 /* Pixels of the layer over the tracks. */
 const over = (page) =>

@@ -249,8 +249,6 @@ int64_t ss_member_meets_ps(const struct ss_cluster *c, const struct ss_collectiv
 uint32_t ss_member_source_member(const struct ss_cluster *c, const struct ss_collective *k, const struct ss_member *m);
 uint32_t ss_member_source(const struct ss_cluster *c, const struct ss_collective *k, const struct ss_member *m);
 bool ss_cluster_note(struct ss_cluster *c, bool warning, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* "host2" before "host10". */
-int ss_natural_cmp(struct ss_str a, struct ss_str b);
 
 /*
  * The stages that make it, in this order. False: memory is out. union.c, rounds.c, hosts.c, join.c, clocks.c,

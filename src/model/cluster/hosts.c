@@ -2,6 +2,7 @@
  * hosts.c - which files are of which host, how devices of the run are numbered, and which hosts are
  * missing.
  */
+#include "base/natural.h"
 #include "model/cluster/cluster.h"
 
 #include <stdio.h>
@@ -500,37 +501,4 @@ bool ss_cluster_place(struct ss_cluster *c)
 	c->ndevices_expected = told > c->devices.n ? told : c->devices.n + (uint64_t)c->nmissing * per_host;
 	c->nranks_missing = ranks_missing(c);
 	return set_zeros(c);
-}
-
-int ss_natural_cmp(struct ss_str a, struct ss_str b)
-{
-	size_t i = 0, k = 0;
-	while (i < a.n && k < b.n) {
-		size_t from = i, other = k;
-		while (i < a.n && a.p[i] >= '0' && a.p[i] <= '9')
-			i++;
-		while (k < b.n && b.p[k] >= '0' && b.p[k] <= '9')
-			k++;
-		if (i > from && k > other) {
-			/* Longer numbers are greater, zeros before them apart. */
-			while (from < i && a.p[from] == '0')
-				from++;
-			while (other < k && b.p[other] == '0')
-				other++;
-			size_t na = i - from, nb = k - other;
-			int order = na != nb ? (na < nb ? -1 : 1) : na ? memcmp(a.p + from, b.p + other, na) : 0;
-			if (order)
-				return order;
-			continue;
-		}
-		i = from;
-		k = other;
-		if (a.p[i] != b.p[k])
-			return SS_CMP((unsigned char)a.p[i], (unsigned char)b.p[k]);
-		i++;
-		k++;
-	}
-	if (i < a.n || k < b.n)
-		return i < a.n ? 1 : -1;
-	return ss_str_cmp(a, b);
 }

@@ -2,6 +2,7 @@
  * union.c - what the skeletons of all hosts hold, brought together: devices, steps, operations,
  * members of collectives.
  */
+#include "base/natural.h"
 #include "model/cluster/cluster.h"
 
 #include "base/pool.h"

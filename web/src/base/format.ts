@@ -292,3 +292,10 @@ export function apart(at: readonly number[], text: (v: number, digits?: number) 
 	}
 	return at.map((v) => text(v));
 }
+
+const numeric = new Intl.Collator("en", { numeric: true });
+
+/* "host2" before "host10". */
+export function naturally(a: string, b: string): number {
+	return numeric.compare(a, b);
+}

@@ -1,6 +1,7 @@
 /*
  * shell.tsx - the frame around all pages: run, tool and host, all three in the URL.
  */
+import { naturally } from "../base/format";
 import { useEffect, useState } from "preact/hooks";
 import { useJson, type Loadable } from "../api/loadable";
 import { fetching } from "../api/fetch";
@@ -273,7 +274,7 @@ function HostSelect({ session }: { session: Session }) {
 				value={host}
 				onChange={(e) => go({ run: session.run.run, tool: tool.name, host: e.currentTarget.value })}
 			>
-				{tool.hosts.map((h) => (
+				{[...tool.hosts].sort((a, b) => Number(b === ALL_HOSTS) - Number(a === ALL_HOSTS) || naturally(a, b)).map((h) => (
 					<option key={h} value={h}>
 						{label(h)}
 					</option>

@@ -3,8 +3,9 @@
  *
  * A section is a band with its name and, when open, its tracks. A track is as high as its rows; a collapsed track
  * squeezes all of them into one row's height, so one still sees when it was busy. Pinned tracks stand first, tracks without an
- * event nowhere. Sections, and tracks within theirs, stand in the server's order until the reader moves them.
+ * event nowhere. Sections, and tracks within theirs, stand in the server's order until the reader moves them, but hosts in natural order.
  */
+import { naturally } from "../base/format";
 import type { Section, TrackInfo } from "../api/types";
 
 export const ROW_PX = 18;
@@ -80,8 +81,25 @@ function ordered<T>(list: readonly T[], id: (x: T) => number, first: readonly nu
 		.map(({ x }) => x);
 }
 
+const inOrder = new WeakMap<readonly Section[], readonly Section[]>();
+
+/* Hosts in natural order, and what is of a host in the server's: a host's sections have one thousand in their numbers. Sorted once. */
+export function byHost(all: readonly Section[]): readonly Section[] {
+	const sections = inOrder.get(all) ?? sortedByHost(all);
+	inOrder.set(all, sections);
+	return sections;
+}
+
+function sortedByHost(all: readonly Section[]): readonly Section[] {
+	const first = new Map<number, string>();
+	const host = (s: Section) => Math.floor(s.pid / 1000);
+	for (const s of all) if (!first.has(host(s))) first.set(host(s), s.name);
+	const of = (s: Section) => first.get(host(s)) ?? "";
+	return first.size < 2 ? all : [...all].sort((a, b) => naturally(of(a), of(b)));
+}
+
 export function layOut(all: readonly Section[], st: LayoutState): Layout {
-	const sections = ordered(all, (x) => x.pid, st.order.sections);
+	const sections = ordered(byHost(all), (x) => x.pid, st.order.sections);
 	const items: Item[] = [];
 	const byTrack = new Map<number, TrackItem>();
 	const closedIn = new Map<number, SectionItem>();
@@ -158,7 +176,7 @@ const DEVICES_OPEN = 8;
 export function closedAtFirst(sections: readonly Section[]): Set<number> {
 	const out = new Set<number>();
 	let sum = 0;
-	const devices = sections.filter((s) => s.kind === "device");
+	const devices = byHost(sections).filter((s) => s.kind === "device");
 	const alike = devices.length > DEVICES_OPEN ? new Set(devices.slice(1)) : new Set<Section>();
 	sections.forEach((s, i) => {
 		sum += s.tracks.length;

@@ -12,7 +12,7 @@ import { beginOf, sliceAt, type Flow, type FlowPoint, type TrackSlices } from ".
 import type { FlowEnd, Section, TrackInfo } from "../api/types";
 import { coveredColumns, fitText, Labels, rasterRow, stripedColumns, type Pixels } from "./raster";
 import { BAND_PX, type BandPictures } from "./bands";
-import { placeOf, visibleItems, type Item, type Layout, type SectionItem, type TrackItem } from "./layout";
+import { byHost, placeOf, visibleItems, type Item, type Layout, type SectionItem, type TrackItem } from "./layout";
 import type { TimelineModel } from "./model";
 import { ticks, tickStep } from "./ruler";
 import { matcher, type TraceState } from "./state";
@@ -675,8 +675,8 @@ function shortened(note: string): string {
 }
 
 function mapSections(sections: readonly Section[]): readonly Section[] {
-	const devices = sections.filter((s) => s.kind === "device");
-	return devices.length ? devices : sections;
+	const devices = byHost(sections).filter((s) => s.kind === "device");
+	return devices.length ? devices : byHost(sections);
 }
 
 function addCoverage(data: Float32Array, t: TrackSlices, all: View, perPs: number): void {
