@@ -136,7 +136,10 @@ static bool names_one_host(struct MHD_Connection *c)
 	return n == 1;
 }
 
-/* What says who asks, each at most once and not empty: whoever stands between may go by another of them. */
+/*
+ * What says who asks, each at most once and not empty: whoever stands between may go by another of
+ * them.
+ */
 static const char *const claims[] = { "Authorization", "Origin", "Sec-Fetch-Site" };
 
 static enum MHD_Result count_claims(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
@@ -317,6 +320,7 @@ static void handle(struct ss_http *h, struct MHD_Connection *c, struct call *cal
 		*reply = (struct ss_http_reply){ .status = 303, .location = "?" };
 		return;
 	}
+	const union MHD_ConnectionInfo *connection = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct ss_http_req req = {
 		.method = method_of(method),
 		.path = ss_str_from(url),
@@ -330,8 +334,15 @@ static void handle(struct ss_http *h, struct MHD_Connection *c, struct call *cal
 		.body = ss_buf_get(&call->body),
 		.body_cut = call->body_bytes > call->body.n,
 		.arena = &call->arena,
+		.client = connection ? connection->connect_fd : -1,
 	};
 	h->config.handler(h->config.arg, &req, reply);
+}
+
+bool ss_http_client_left(int client)
+{
+	struct pollfd p = { .fd = client, .events = POLLRDHUP };
+	return client >= 0 && poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
 /* The state of a streamed reply. */

@@ -28,8 +28,12 @@ struct ss_http_req {
 	bool accepts_gzip;
 	struct ss_str body;		/* of a POST: its first SS_HTTP_BODY_BYTES */
 	bool body_cut;			/* there was more */
+	int client;			/* socket of who asks, for ss_http_client_left; -1: there is none */
 	struct ss_arena *arena;
 };
+
+/* Has who asks closed the connection? An answer is for nobody then. */
+bool ss_http_client_left(int client);
 
 #define SS_HTTP_BODY_BYTES ((size_t)64 << 10)	/* questions are short; more is not held */
 

@@ -54,7 +54,7 @@ static bool ask_route(const struct ss_analysis *a, struct inner *q, const char *
 {
 	const struct ss_http_req req = {
 		.method = SS_HTTP_GET, .path = ss_str_from(path), .args = q->args, .nargs = q->nargs, .host = SS_STR("localhost"),
-		.origin = SS_STR(""), .if_none_match = SS_STR(""), .fetch_site = SS_STR(""), .arena = &q->arena,
+		.origin = SS_STR(""), .if_none_match = SS_STR(""), .fetch_site = SS_STR(""), .arena = &q->arena, .client = -1,
 	};
 	struct ss_http_reply reply = { 0 };
 	a->config.handler(a->config.srv, &req, &reply);

@@ -17,6 +17,7 @@ struct question {
 	uint64_t rows;
 	enum ss_sql_format format;
 	bool long_as_text, aligned;
+	int client;
 	size_t query_bytes;
 	char query[];
 };
@@ -38,6 +39,8 @@ static bool answer(struct ss_model *m, void *arg, struct ss_arena *arena, struct
 				     .bound_recursion = true,
 				     .memory_bytes = MEMORY_BYTES,
 				     .value_bytes = VALUE_BYTES,
+				     .left = ss_http_client_left,
+				     .client = ask->client,
 				     .more_time = ": 'stepscope sql --timeout S' on the command line" };
 	struct ss_sql_writing w = { .format = ask->format, .most_rows = ask->rows,
 				    .long_as_text = ask->long_as_text };
@@ -96,6 +99,7 @@ static bool read_question(struct ss_call *c, struct question **out, size_t *byte
 	(*out)->format = format.n ? ss_sql_format_of(format) : SS_SQL_ROWS;
 	(*out)->long_as_text = integers.n;
 	(*out)->aligned = ss_str_is(clocks, "aligned");
+	(*out)->client = c->req->client;
 	(*out)->query_bytes = c->req->body.n;
 	memcpy((*out)->query, c->req->body.n ? c->req->body.p : "", c->req->body.n);
 	if ((*out)->format == SS_SQL_FORMATS || (*out)->format == SS_SQL_TABLE)

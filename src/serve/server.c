@@ -267,7 +267,8 @@ bool ss_server_ask(struct ss_server *s, const char *path, const struct ss_http_a
 					 .origin = SS_STR(""),
 					 .if_none_match = SS_STR(""),
 					 .fetch_site = SS_STR(""),
-					 .arena = &arena };
+					 .arena = &arena,
+					 .client = -1 };
 	struct ss_http_reply reply = { 0 };
 	handle(&s->state, &req, &reply);
 	bool whole = ss_reply_read(&reply, body);

@@ -27,6 +27,9 @@ struct ss_sql {
 	uint64_t deadline_ns;		/* of ss_sql_now_ns: time is up for the query; 0: never */
 	uint64_t last_ns;		/* and for whoever reads its rows */
 	const int *stop;		/* another thread ends the statement by making it other than 0; NULL: none does */
+	bool (*left)(int client);	/* as in struct ss_sql_question */
+	int client;
+	uint64_t asked_ns;		/* when it was asked last */
 	enum ss_sql_end end;
 	bool recursive;			/* the statement has a recursion */
 	uint64_t steps;			/* of SQLite's machine since a table gave a row */

@@ -67,8 +67,8 @@ static void limit(sqlite3 *db, int value_bytes)
 }
 
 /*
- * Functions with effects, where the library has them; and one that takes time with the square of its
- * arguments' lengths, and asks nobody.
+ * Functions with effects, where the library has them; and one that takes time with the square of
+ * its arguments' lengths, and asks nobody.
  */
 static bool is_banned(const char *function)
 {
@@ -80,8 +80,12 @@ static bool is_banned(const char *function)
 	return false;
 }
 
-static const char *action_name(int action)
+/* `what`: the first argument of the action. */
+static const char *action_name(int action, const char *what)
 {
+	/* Of those that are made when they are named. */
+	if (action == SQLITE_UPDATE && what && sqlite3_stricmp(what, "sqlite_master") == 0)
+		return "SQLite's own tables are";
 	switch (action) {
 	case SQLITE_PRAGMA:
 		return "PRAGMA is";
@@ -104,7 +108,6 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
 		     const char *d)
 {
 	struct ss_sql_rows *r = arg;
-	(void)a;
 	(void)c;
 	(void)d;
 	r->sql.recursive = r->sql.recursive || action == SQLITE_RECURSIVE;
@@ -117,7 +120,7 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
 	if (!*r->denied && action == SQLITE_FUNCTION)
 		snprintf(r->denied, sizeof(r->denied), "the function %.40s is", b ? b : "");
 	else if (!*r->denied)
-		snprintf(r->denied, sizeof(r->denied), "%s", action_name(action));
+		snprintf(r->denied, sizeof(r->denied), "%s", action_name(action, a));
 	return SQLITE_DENY;
 }
 
@@ -399,6 +402,8 @@ struct ss_sql_rows *ss_sql_ask(const struct ss_sql_question *q, struct ss_err *e
 	r->sql.model = q->model;
 	r->sql.host = q->host;
 	r->sql.stop = q->stop;
+	r->sql.left = q->left;
+	r->sql.client = q->client;
 	r->left_ns = ss_sql_now_ns();
 	r->sql.deadline_ns = after(r->left_ns, q->timeout_ms);
 	r->sql.last_ns = after(r->left_ns, q->reader_ms);

@@ -31,6 +31,8 @@ struct ss_sql_question {
 	uint64_t memory_bytes;		/* of all questions at the same time; 0: a GiB */
 	uint32_t value_bytes;		/* of a text or blob; 0: 64 MiB */
 	const int *stop;		/* another thread ends the query by making it other than 0; NULL: none does */
+	bool (*left)(int client);	/* has who waits for the rows left? Asked ten times a second; NULL: is not asked */
+	int client;
 };
 
 struct ss_sql_rows;
@@ -44,7 +46,10 @@ void ss_sql_close(struct ss_sql_rows *r);
 enum ss_sql_type { SS_SQL_IS_NULL, SS_SQL_INT, SS_SQL_REAL, SS_SQL_TEXT, SS_SQL_BLOB };
 
 size_t ss_sql_ncols(const struct ss_sql_rows *r);
-/* Each name once: of several equal ones the later are NAME_2, NAME_3 ... For `xprof` as the query has them. */
+/*
+ * Each name once: of several equal ones the later are NAME_2, NAME_3 ... For `xprof` as the query
+ * has them.
+ */
 const char *ss_sql_col_name(const struct ss_sql_rows *r, size_t col);
 /* The declared type of the column, if it is a column of a table; else SS_SQL_IS_NULL. */
 enum ss_sql_type ss_sql_col_type(const struct ss_sql_rows *r, size_t col);

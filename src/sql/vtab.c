@@ -18,14 +18,24 @@ uint64_t ss_sql_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+#define CLIENT_NS 100000000u /* between two questions whether the client is there */
+
+static bool client_left(struct ss_sql *s, uint64_t now_ns)
+{
+	if (!s->left || now_ns - s->asked_ns < CLIENT_NS)
+		return false;
+	s->asked_ns = now_ns;
+	return s->left(s->client);
+}
+
 bool ss_sql_go_on(struct ss_sql *s)
 {
 	if (s->end != SS_SQL_GOES_ON)
 		return false;
-	uint64_t now_ns = s->deadline_ns || s->last_ns ? ss_sql_now_ns() : 0;
+	uint64_t now_ns = s->deadline_ns || s->last_ns || s->left ? ss_sql_now_ns() : 0;
 	if ((s->deadline_ns && now_ns >= s->deadline_ns) || (s->last_ns && now_ns >= s->last_ns))
 		s->end = SS_SQL_TIME_UP;
-	else if (s->stop && __atomic_load_n(s->stop, __ATOMIC_RELAXED))
+	else if ((s->stop && __atomic_load_n(s->stop, __ATOMIC_RELAXED)) || client_left(s, now_ns))
 		s->end = SS_SQL_STOPPED;
 	return s->end == SS_SQL_GOES_ON;
 }

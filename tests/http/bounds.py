@@ -281,6 +281,16 @@ def in_work(c, t, port):
         c.check(f'{n} queries in work', status == 200 and (took < 3 if n < most else 4 < took <= wait + 3), f'{status} {took}')
         for thread in threads:
             thread.join()
+    # Clients that have left hold no place.
+    for i in range(most + 1):
+        query = hostile.HOURS % (1000 + i)
+        with connect(port) as s:
+            s.sendall(f'POST /api/sql?run=mine HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(query)}\r\n\r\n{query}'.encode())
+            time.sleep(0.3)
+    begin = time.monotonic()
+    status, _ = http_get(port, '/api/sql?run=mine', 'POST', 'SELECT 9')
+    took = time.monotonic() - begin
+    c.check('queries of clients that left', status == 200 and took < 3, f'{status} {took}')
     most = t.value('comparisons')
     with open(os.path.join(TOP, 'src/serve/server.c'), encoding='utf-8') as f:
         c.check('comparisons in work', f'DIFFS_AT_ONCE {most}\n' in f.read())
