@@ -84,6 +84,9 @@ def forms(c):
         c.check('called as xprof', answers.differences(want, c.json(['get_hlo_stats', SAMPLE, '--limit=2', '--include_nested'], program=link)))
         wants_help = c.run(['--help'], program=link)
         c.check('--help as xprof', [] if b'get_overview' in wants_help.stdout else ['no list'])
+    for flag, said in (('--min_size_mib=2.5', True), ('--aggregate_instructions=False', False)):
+        text = c.run(['get_peak_allocations', SAMPLE, '--output_format=markdown', flag]).stdout.decode()
+        c.check(f'{flag}: what rows stand for', [] if all((what in text) == said for what in ('[!NOTE]', '`name.*`', 'below 2.5 MiB')) else [text[:200]])
     done = c.run(['get_kernel_stats', SAMPLE])
     c.check('capture of a list', [] if done.stderr.startswith(b'xprof-capture: {') else [repr(done.stderr[:100])])
 

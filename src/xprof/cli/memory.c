@@ -220,11 +220,16 @@ static struct xv *json_of(struct xcli *x, const struct program *p, const uint32_
 
 /* Tables in Markdown. */
 static struct xv *markdown_of(struct xcli *x, const struct program *p, const uint32_t *order,
-			      size_t n, size_t all)
+			      size_t n, size_t all, const struct limits *l)
 {
 	struct ss_buf b = { 0 };
 	struct xv *list = xv_array(&x->make);
 	ss_buf_lit(&b, "# Peak Memory Allocations by Module\n\n");
+	if (l->merged)
+		ss_buf_printf(&b,
+			      "> [!NOTE]\n> - Buffers of one size whose names differ in the number at the end (`name.1`, `name.2`) "
+			      "share a row, `name.*`.\n> - Buffers below %g MiB are summed up as Others.\n\n",
+			      l->least_mib);
 	if (xcli_flag(x, "include_summary")) {
 		ss_buf_printf(&b,
 			      "## Session Summary\n- Total Modules: %zu\n\n| Module | Total HBM "
@@ -286,6 +291,6 @@ bool xcli_get_peak_allocations(struct xcli *x, struct xv **out)
 		return false;
 	size_t shown = xcli_limited(n, limit);
 	bool markdown = strcmp(xcli_text(x, "output_format"), "markdown") == 0;
-	*out = markdown ? markdown_of(x, p, order, shown, n) : json_of(x, p, order, shown, n);
+	*out = markdown ? markdown_of(x, p, order, shown, n, &l) : json_of(x, p, order, shown, n);
 	return true;
 }
