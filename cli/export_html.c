@@ -42,6 +42,7 @@ struct html {
 	struct ss_buf windows;	/* of the timeline */
 	struct ss_buf left_out; /* sentences */
 	size_t most;		/* bytes of answers */
+	struct ss_err why;	/* there is no answer to what was asked last */
 };
 
 /* ---- one answer ---- */
@@ -73,8 +74,7 @@ static bool take_answer(struct html *h, const char *path, const struct ss_http_a
 			struct ss_buf *to)
 {
 	struct ss_buf body = { 0 };
-	struct ss_err err = { 0 };
-	bool ok = ss_server_ask(h->server, path, args, nargs, &body, &err);
+	bool ok = ss_server_ask(h->server, path, args, nargs, &body, &h->why);
 	struct ss_str packed = ok ? ss_gzip(ss_buf_get(&body)) : SS_STR("");
 	void *made = ok ? (void *)(uintptr_t)packed.p : NULL;
 	ok = ok && packed.p;
@@ -373,7 +373,7 @@ static bool collect(struct html *h, struct ss_err *err)
 	const struct ss_http_arg run[] = { { SS_STR("run"), h->run }, { SS_STR("steps"), SS_STR("1") } };
 	struct ss_buf tools = { 0 };
 	bool ok = (add_answer(h, "/api/runs", NULL, 0, NULL) && add_answer(h, "/api/tools", run, 1, &tools)) ||
-		  ss_fail(err, SS_ENODATA, "run '" SS_FMT "' cannot be opened", SS_ARG(h->run));
+		  ss_fail(err, SS_ENODATA, "%s", h->why.text);
 	if (ok) {
 		add_answer(h, "/api/run", run, 1, NULL);
 		add_answer(h, "/api/run", run, 2, NULL);

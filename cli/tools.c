@@ -24,6 +24,28 @@ static void print_tool(struct ss_out *o, const struct ss_tool *t, bool present,
 	}
 }
 
+#define HOSTS_TRIED 16u
+
+/* The first host, or the first of the next that can be read; `err` says why the first cannot. */
+static bool open_one(struct cli_profile *p, const char *path, const char *run, struct ss_err *err)
+{
+	struct ss_err other;
+	for (size_t i = 0; i < HOSTS_TRIED; i++) {
+		struct ss_err *why = i ? &other : err;
+		if (!cli_profile_find(p, path, run, why) || !cli_run_whole(p->run, why))
+			return false;
+		const char *host = NULL; /* the first */
+		if (i && i < p->run->nhosts && !(host = ss_arena_printf(&p->arena, SS_FMT, SS_ARG(p->run->hosts[i].name)).p))
+			return ss_fail_mem(why);
+		if (!p->run->nhosts || cli_profile_open(p, host, false, why))
+			return true;
+		if (i + 1 >= p->run->nhosts)
+			return false;
+		cli_profile_close(p);
+	}
+	return false;
+}
+
 static int run(int argc, char **argv)
 {
 	const char *run_name = NULL, *colour = NULL;
@@ -39,8 +61,7 @@ static int run(int argc, char **argv)
 	struct cli_sink sink;
 	struct ss_err err = { 0 };
 	/* Like XProf, by the first host alone, but for programs: nothing needs to be read. */
-	bool ok = cli_profile_find(&p, argv[optind], run_name, &err) && cli_run_whole(p.run, &err) &&
-		  (!p.run->nhosts || cli_profile_open(&p, NULL, false, &err)) && cli_sink_open(&sink, NULL, &err);
+	bool ok = open_one(&p, argv[optind], run_name, &err) && cli_sink_open(&sink, NULL, &err);
 	if (ok) {
 		struct ss_text_style style = cli_style(colour);
 		const struct ss_host *first = p.nhosts ? &p.hosts[0] : NULL;

@@ -134,7 +134,10 @@ static void param_object(struct ss_out *o, const struct ss_param *p)
 	ss_out_char(o, '}');
 }
 
-/* Whom a tool is about where nobody is named: all hosts of those that combine them, else the first; "": there is none. */
+/*
+ * Whom a tool is about where nobody is named: all hosts of those that combine them, else the first;
+ * "": there is none.
+ */
 static struct ss_str preset_host(const struct ss_str *hosts, size_t n, bool combines)
 {
 	for (size_t i = 0; i < n; i++)
@@ -199,18 +202,32 @@ static bool tool_objects(struct ss_call *c, struct ss_out *o, const struct ss_ru
 	return true;
 }
 
-bool ss_route_api_tools(struct ss_call *c, struct ss_err *err)
+#define HOSTS_TRIED 16u
+
+/* The first host, or the first of the next that can be read; `err` says why the first cannot. */
+static struct ss_session *open_one(struct ss_call *c, const struct ss_run *run, struct ss_err *err)
 {
 	static const struct ss_tool any = { .name = "" };
+	struct ss_session *session = NULL;
 	struct ss_selection sel;
+	struct ss_err other;
+	for (size_t i = 0; !session && i < HOSTS_TRIED && (i == 0 || i < run->nhosts); i++) {
+		struct ss_err *why = i ? &other : err;
+		if (ss_call_select(c, run, &any, i ? run->hosts[i].name : SS_STR(""), &sel, why))
+			session = ss_session_open(c->srv->sessions, sel.files, sel.n, why);
+	}
+	return session;
+}
+
+bool ss_route_api_tools(struct ss_call *c, struct ss_err *err)
+{
 	struct ss_session *session = NULL;
 	struct ss_out o;
 	const struct ss_run *run = ss_call_session(c, err);
 	if (!run)
 		return false;
 	if (run->nhosts || !ss_run_holds(run)) {
-		bool chosen = ss_call_select(c, run, &any, SS_STR(""), &sel, err);
-		session = chosen ? ss_session_open(c->srv->sessions, sel.files, sel.n, err) : NULL;
+		session = open_one(c, run, err);
 		if (!session)
 			return false;
 	}

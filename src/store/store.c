@@ -194,7 +194,7 @@ bool ss_run_select(const struct ss_run *run, const char *kind, struct ss_str nam
 			       SS_ARG(run->name));
 	if (v && !n)
 		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' holds no %s%s", SS_ARG(run->name), ss_file_kind_says(kind),
-			       kind || !run->own.n ? "" : ", and so no events: 'stepscope tools PATH' lists the tools that "
+			       kind || !ss_run_holds(run) ? "" : ", and so no events: 'stepscope tools PATH' lists the tools that "
 							  "read its other files");
 	out->files = v ? SS_NEW_N(arena, const struct ss_host_file *, n) : NULL;
 	if (!out->files)

@@ -43,6 +43,20 @@ class Checks(checks.Counts):
         return stdout
 
 
+def stray_file(c):
+    """The first file of a run is no profile: the others are shown."""
+    with tempfile.TemporaryDirectory() as d:
+        for rank in ('rank-0.json.gz', 'rank-1.json.gz'):
+            shutil.copy(os.path.join(os.path.dirname(HERE), 'data/torch/ranks', rank), d)
+        with open(os.path.join(d, 'facts.json'), 'w', encoding='utf-8') as f:
+            f.write('{"facts": 1}')
+        c.case(['tools', d], 0, 'gpu_breakdown', None)
+        c.case(['export', d, '--to', 'html', '-o', os.path.join(d, 'out.html')], 0)
+        c.case(['export', os.path.join(d, 'facts.json'), '--to', 'html', '-o', os.path.join(d, 'none')], 1, '', 'is not a trace')
+    snapshot = os.path.join(os.path.dirname(HERE), 'data/memory/torch_snapshot')
+    c.case(['export', snapshot, '--to', 'folded'], 1, '', "and so no events: 'stepscope tools PATH' lists")
+
+
 def misuse(c):
     c.case([], 2, '', 'usage')
     c.case([ROOT], 2, '', f"is a path, not a command: 'stepscope summary {ROOT}' shows it")
@@ -909,7 +923,7 @@ def documents(c):
 
 def check_all(binary, scratch):
     c = Checks(binary)
-    for part in (misuse, help_and_version, answers, conclusions, same_bytes_same_answer, shares_agree, late_hosts, full_disk, riegeli, output_is_stdout,
+    for part in (misuse, stray_file, help_and_version, answers, conclusions, same_bytes_same_answer, shares_agree, late_hosts, full_disk, riegeli, output_is_stdout,
                  kept_output, output_is_the_profile, versions, documents):
         part(c)
     for part in (bad_input, older_files, bombs, one_answer_about_steps, parts, no_wrong_culprit, shard_numbers, programs, programs_of_hosts, terminal,
