@@ -42,6 +42,13 @@ static const struct ss_col scope_cols[] = {
 	NUM("judged_frac", "Share of the judged", FRAC, "compatible / (compatible + incompatible)"),
 };
 
+/* The first of them, of a model of Keras: nobody judges layers. */
+static const struct ss_col model_cols[] = {
+	STR("scope", "Model", "Empty: the whole graph"),
+	INT("parent", "Parent", NONE, "Row of the model that it stands in; -1: none"),
+	INT("ops", "Layers", COUNT, "In it and below"),
+};
+
 enum { BAD_NAME, BAD_OP, BAD_DEVICE, BAD_SCOPE };
 
 static const struct ss_col bad_cols[] = {
@@ -55,11 +62,18 @@ enum { OP_NAME, OP_ON_TPU, OP_COUNT, OP_GOOD, OP_BAD, OP_ASIDE };
 
 static const struct ss_col op_cols[] = {
 	STR("op", "Operator", NULL),
-	FLAG("on_tpu", "On TPU", "A TPU runs operators of this name; not said of layers"),
+	FLAG("on_tpu", "On TPU", "A TPU runs operators of this name"),
 	INT("ops", "Operations", COUNT, NULL),
 	INT("compatible", "Compatible", COUNT, NULL),
 	INT("incompatible", "Incompatible", COUNT, NULL),
 	INT("not_judged", "Not judged", COUNT, NULL),
+};
+
+enum { CLASS_NAME, CLASS_COUNT };
+
+static const struct ss_col class_cols[] = {
+	STR("op", "Class", NULL),
+	INT("ops", "Layers", COUNT, NULL),
 };
 
 enum { AT_NODE, AT_NAME, AT_VALUE };
@@ -159,7 +173,9 @@ static void set_props(struct ss_table *t, const struct graph_answer *j)
 
 static void add_scopes(struct graph_answer *j)
 {
-	struct ss_table *t = ss_result_table(j->out, "scopes", "Name scopes", scope_cols, SS_COUNT(scope_cols));
+	bool keras = j->g->keras;
+	struct ss_table *t = ss_result_table(j->out, "scopes", keras ? "Models" : "Name scopes", keras ? model_cols : scope_cols,
+					     keras ? SS_COUNT(model_cols) : SS_COUNT(scope_cols));
 	ss_table_reserve(t, j->end - j->top);
 	set_props(t, j);
 	for (uint32_t i = j->top; i < j->end; i++) {
@@ -167,6 +183,10 @@ static void add_scopes(struct graph_answer *j)
 		ss_table_row(t);
 		ss_set_str(t, SC_NAME, s->name);
 		ss_set_i64(t, SC_PARENT, i == j->top ? -1 : (int64_t)s->parent - j->top);
+		if (keras) {
+			ss_set_i64(t, SC_OPS, s->nops);
+			continue;
+		}
 		set_counts(t, SC_OPS, s);
 		ss_set_f64(t, SC_JUDGED, ss_tf_scope_judged_frac(s));
 	}
@@ -216,9 +236,13 @@ static bool fill_op_types(struct graph_answer *j, struct ss_table *t, struct ss_
 	qsort(v, map->n, sizeof(*v), by_weight);
 	for (uint32_t i = 0; i < map->n; i++) {
 		ss_table_row(t);
+		if (j->g->keras) {
+			ss_set_str(t, CLASS_NAME, v[i].name);
+			ss_set_i64(t, CLASS_COUNT, v[i].all);
+			continue;
+		}
 		ss_set_str(t, OP_NAME, v[i].name);
-		if (!v[i].n[SS_TF_LAYER])
-			ss_set_bool(t, OP_ON_TPU, ss_tf_op_on_tpu(v[i].name));
+		ss_set_bool(t, OP_ON_TPU, ss_tf_op_on_tpu(v[i].name));
 		ss_set_i64(t, OP_COUNT, v[i].all);
 		ss_set_i64(t, OP_GOOD, v[i].n[SS_TF_COMPATIBLE]);
 		ss_set_i64(t, OP_BAD, v[i].n[SS_TF_INCOMPATIBLE]);
@@ -229,7 +253,8 @@ static bool fill_op_types(struct graph_answer *j, struct ss_table *t, struct ss_
 
 static bool add_op_types(struct graph_answer *j)
 {
-	struct ss_table *t = ss_result_table(j->out, "operators", "Operators", op_cols, SS_COUNT(op_cols));
+	struct ss_table *t = j->g->keras ? ss_result_table(j->out, "operators", "Classes", class_cols, SS_COUNT(class_cols)) :
+					   ss_result_table(j->out, "operators", "Operators", op_cols, SS_COUNT(op_cols));
 	struct op_type *v = calloc((size_t)(j->op_end - j->op) + 1, sizeof(*v));
 	struct ss_strmap map = { 0 };
 	bool ok = v && fill_op_types(j, t, &map, v);
