@@ -131,17 +131,16 @@ static bool is_svg(struct ss_str head)
 	return ss_str_contains(head, SS_STR("<svg")) && !ss_str_contains(head, SS_STR("<html"));
 }
 
-/*
- * Does a plane begin here, behind its tag and its length? Its first field is its id or its name.
- */
-static bool is_plane(struct ss_str bytes)
+/* Its first field is its id or its name. */
+bool ss_form_is_plane(struct ss_str bytes)
 {
 	struct ss_pb c = ss_pb_lenient(bytes), plane;
 	struct ss_pb_field f;
 	if (!ss_pb_next(&c, &f) || f.key != PB_LEN(1))
 		return false;
 	plane = ss_pb_lenient(f.bytes);
-	return ss_pb_next(&plane, &f) && (f.key == PB_VAR(1) || f.key == PB_LEN(2));
+	return ss_pb_next(&plane, &f) &&
+	       (f.key == PB_VAR(1) || (f.key == PB_LEN(2) && f.bytes.n && (unsigned char)f.bytes.p[0] > ' '));
 }
 
 static bool is_name(struct ss_str s)
@@ -183,7 +182,7 @@ static bool is_behind_lines(struct ss_str head)
 {
 	for (size_t n = 0; n < head.n && ((unsigned char)head.p[n] >= ' ' || is_blank(head.p[n])); n++) {
 		struct ss_str rest = ss_str_sub(head, n + 1, head.n);
-		if (n >= 8 && head.p[n] == '\n' && (is_plane(rest) || ss_gz_is(rest)))
+		if (n >= 8 && head.p[n] == '\n' && (ss_form_is_plane(rest) || ss_gz_is(rest)))
 			return true;
 	}
 	return false;
@@ -263,7 +262,7 @@ static const struct rule {
 	{ SS_STR_INIT(".tracetable"), SS_STR_INIT(""), NULL,
 	  { SS_FORM_REFUSED, "a table of the trace server of Cloud TPUs", "open the *.xplane.pb of the same run" } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), ss_riegeli_is, { SS_FORM_RIEGELI, "a profile in the riegeli format", NULL } },
-	{ SS_STR_INIT(".riegeli"), SS_STR_INIT(""), is_plane, { SS_FORM_XSPACE, "a profile", NULL } },
+	{ SS_STR_INIT(".riegeli"), SS_STR_INIT(""), ss_form_is_plane, { SS_FORM_XSPACE, "a profile", NULL } },
 	{ SS_STR_INIT(".riegeli"), SS_STR_INIT(""), NULL, { SS_FORM_RIEGELI, "a profile in the riegeli format", NULL } },
 	{ SS_STR_INIT(""), SS_STR_INIT("SQLite format 3"), NULL,
 	  { SS_FORM_SQLITE, "a profile that stepscope reads", NULL } },

@@ -42,4 +42,7 @@ struct ss_str ss_form_head(struct ss_str bytes, char *head);
 /* `path` may end in .gz; `head` is what stands in the file unpacked. */
 const struct ss_form *ss_form_of(struct ss_str path, struct ss_str head);
 
+/* Does a plane of an XSpace begin here, behind its tag and its length? */
+bool ss_form_is_plane(struct ss_str bytes);
+
 #endif

@@ -104,6 +104,18 @@ const char *ss_file_kind_of_bytes(const char *path, bool sure)
 	return snapshot ? SS_KIND_FILE_SNAPSHOT : NULL;
 }
 
+bool ss_file_shows_profile(const char *path)
+{
+	struct ss_file f;
+	char head[SS_FORM_HEAD_BYTES];
+	if (!ss_file_open(&f, path, NULL))
+		return false;
+	struct ss_str begin = ss_form_head(f.bytes, head);
+	bool shows = ss_form_of(ss_str_from(path), begin)->id != SS_FORM_XSPACE || ss_form_is_plane(begin);
+	ss_file_close(&f);
+	return shows;
+}
+
 const char *ss_file_kind_says(const char *kind)
 {
 	static const struct {

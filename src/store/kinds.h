@@ -55,6 +55,8 @@ bool ss_file_name_tells(struct ss_str name);
  * that may be anything counts only without `sure`.
  */
 const char *ss_file_kind_of_bytes(const char *path, bool sure);
+/* Do its first bytes show a profile, or a program of XLA? Then a file *.pb is no graph of TensorFlow. */
+bool ss_file_shows_profile(const char *path);
 /* The name of the kind of file for messages; `kind` NULL: a profile. */
 const char *ss_file_kind_says(const char *kind);
 

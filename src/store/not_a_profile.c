@@ -26,6 +26,7 @@ static bool is_copy_in_work(struct ss_str name)
 	return n == rest.n && (n == 8 || (n == 6 && name.p[0] == '.'));
 }
 
+#define NAMED "does not end in .xplane.pb: rename it if it is a profile, or give its own path as PATH"
 #define UNFINISHED "is a copy or a download that has not finished"
 #define NSYS "is a report of Nsight Systems: export it with 'nsys export --type sqlite' and open the .sqlite file"
 #define ARCHIVE "is an archive: give its own path as PATH (unpack it first if it is in another archive)"
@@ -60,8 +61,9 @@ const char *ss_not_a_profile(struct ss_str name)
 		{ SS_STR_INIT(".xplane.pb.bz2"), "is packed with bzip2: unpack it with 'bzip2 -d'" },
 		{ SS_STR_INIT(".xplane.pb.lz4"), "is packed with lz4: unpack it with 'lz4 -d'" },
 		{ SS_STR_INIT(".XPLANE.PB"), "ends in capital letters: profiles end in .xplane.pb" },
-		{ SS_STR_INIT(".pb.gz"), "does not end in .xplane.pb.gz" },
-		{ SS_STR_INIT(".pb"), "does not end in .xplane.pb" },
+		{ SS_STR_INIT(".pb.gz"),
+		  "does not end in .xplane.pb.gz: rename it if it is a profile, or give its own path as PATH" },
+		{ SS_STR_INIT(".pb"), NAMED },
 	};
 	if (ss_str_starts(name, SS_STR("._")))
 		return "is a record of macOS about the file of this name, not a profile: delete it";
@@ -74,5 +76,5 @@ const char *ss_not_a_profile(struct ss_str name)
 			return rules[i].why;
 	if (is_copy_in_work(name))
 		return UNFINISHED;
-	return ss_str_contains(name, SS_STR("xplane")) ? "does not end in .xplane.pb" : NULL;
+	return ss_str_contains(name, SS_STR("xplane")) ? NAMED : NULL;
 }

@@ -412,13 +412,15 @@ static bool walk_all(struct ss_walk *w)
 
 /*
  * One file: the only host of the only run. A name that tells of another kind is taken at its word,
- * but a *.pb may be either.
+ * but a *.pb may be either where its bytes do not tell.
  */
 static bool scan_file(struct ss_store *s, const struct stat *st)
 {
 	struct ss_str dir = ss_str_sub(s->root, 0, ss_str_rchr(s->root, '/')), name = ss_walk_last_part(s->root), label;
 	struct ss_str parent = ss_str_sub(dir, 0, dir.n - ss_walk_last_part(dir).n);
 	const char *kind = ss_file_kind(name, SS_PLACE_NAMED, &label), *told = ss_file_kind_of_bytes(s->root.p, false);
+	if (kind && strcmp(kind, SS_KIND_FILE_GRAPH) == 0 && ss_str_ends(name, SS_STR(".pb")) && ss_file_shows_profile(s->root.p))
+		kind = NULL;
 	/* Bytes tell a memory snapshot, whatever it is called. */
 	if (told || (kind && strcmp(kind, SS_KIND_FILE_SNAPSHOT) == 0))
 		kind = told;

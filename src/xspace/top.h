@@ -12,7 +12,7 @@ struct ss_xspace_top {
 	uint32_t planes, hostnames, errors, warnings;
 	bool bare_plane;	/* it is one XPlane, without the XSpace around it */
 	bool other_front;	/* it does not begin with a field of an XSpace */
-	bool foreign;		/* the same, or a field has a form that no XSpace has: texts cannot be trusted and are not counted */
+	bool foreign;		/* the same, or a field has a form that no XSpace has: its texts do not count */
 };
 
 struct ss_xspace_top ss_xspace_top_of(struct ss_str bytes);

@@ -510,6 +510,9 @@ def files_without_hostnames(c, scratch):
             f.write(data[:data.rindex(b'"\5host0')])
     top = os.path.join(scratch, 'unnamed')
     hosts = {row['host_name'] for table in ('cores', 'topology') for row in rows(c, 'pod_viewer', top, table)}
+    shutil.copy(sole_profile('synth_tpu_infeed'), os.path.join(scratch, 'copy.pb'))
+    tools = c.case(['tools', os.path.join(scratch, 'copy.pb')], 0, 'overview_page', None)
+    c.check('a profile that is called .pb offers no graph of TensorFlow', 'tf_graph' not in tools, tools[:300])
     c.check('pod_viewer names hosts as other tools do', hosts == {'w0', 'w1'}, hosts)
     c.case(['tool', 'input_pipeline_analyzer', top], 0, 'Core name +w[01]:0', None)
     c.case(['tool', 'pod_viewer', top, '--format', 'xprof'], 0, '"hostName":"localhost"', None)
