@@ -219,8 +219,8 @@ bool ss_aws_login(struct ss_aws_finding *f, const char *profile)
 			   "--format", "process" },
 	};
 	struct ss_str advice = ss_arena_printf(f->arena,
-					       "; where the AWS command line is, 'aws login --profile %.100s' begins a "
-					       "new session",
+					       "; it takes version 2 of the AWS command line, whose 'aws login --profile "
+					       "%.100s' begins a new session",
 					       profile);
 	p.advice = advice.p;
 	return name.p && advice.p ? ask(f, &p) : ss_fail_mem(f->err);
