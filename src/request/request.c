@@ -320,7 +320,9 @@ bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const
 {
 	if (ss_request_file_kind(t, run))
 		return ss_run_has(run, ss_request_file_kind(t, run));
-	return first && (ss_tool_present(t, first) || (t->flags & SS_TOOL_OF_PROGRAM && programs_elsewhere));
+	if (!first || (t->has_rows && !t->has_rows(first)))
+		return false;
+	return ss_tool_present(t, first) || (t->flags & SS_TOOL_OF_PROGRAM && programs_elsewhere);
 }
 
 void ss_tool_request_release(struct ss_tool_request *a)

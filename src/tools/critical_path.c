@@ -4,6 +4,7 @@
  * before. model/cluster/critical_path.h has the rules.
  */
 #include "model/cluster/critical_path.h"
+#include "model/host/host.h"
 #include "tools/cluster_notes.h"
 #include "tools/torch_critical_path.h"
 #include "tools/words.h"
@@ -264,6 +265,7 @@ const struct ss_tool ss_tool_critical_path = {
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.facts = SS_FACTS_CLUSTER,
+	.has_rows = ss_host_runs_programs,
 	.run = run,
 	.conclude = conclude,
 };

@@ -4,6 +4,7 @@
  * model/cluster/exposed.h has the rules.
  */
 #include "model/cluster/exposed.h"
+#include "model/host/host.h"
 #include "tools/cluster_notes.h"
 #include "tools/words.h"
 
@@ -264,6 +265,7 @@ const struct ss_tool ss_tool_exposed_communication = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
 	.facts = SS_FACTS_CLUSTER,
+	.has_rows = ss_host_runs_programs,
 	.run = run,
 	.conclude = conclude,
 };

@@ -9,6 +9,7 @@
 #include "tools/tool.h"
 
 #include "model/device/env.h"
+#include "model/host/host.h"
 #include "model/host/opname.h"
 #include "model/ops/framework_ops.h"
 #include "model/ops/roofline.h"
@@ -243,6 +244,7 @@ const struct ss_tool ss_tool_hlo_stats = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ONE_TABLE | SS_TOOL_SUMS_HOSTS | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS,
+	.has_rows = ss_host_runs_programs,
 	.run = run,
 	.conclude = conclude,
 };

@@ -12,6 +12,7 @@
 
 #include "hlo/kernel_metadata.h"
 #include "model/device/env.h"
+#include "model/host/host.h"
 #include "model/host/opname.h"
 #include "model/ops/op_tree.h"
 #include "model/ops/roofline.h"
@@ -417,6 +418,7 @@ const struct ss_tool ss_tool_op_profile = {
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS,
 	.params = params,
 	.nparams = SS_COUNT(params),
+	.has_rows = ss_host_runs_programs,
 	.run = run,
 	.conclude = conclude,
 };

@@ -10,6 +10,7 @@
 #include "tools/input_report.h"
 #include "tools/op_cells.h"
 
+#include "model/host/host.h"
 #include "model/host/opname.h"
 #include "model/ops/framework_ops.h"
 #include "model/ops/roofline.h"
@@ -595,6 +596,7 @@ const struct ss_tool ss_tool_roofline_model = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_SUMS_HOSTS | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_INFERRED_STEPS,
+	.has_rows = ss_host_runs_programs,
 	.run = run,
 	.conclude = conclude,
 };

@@ -77,6 +77,8 @@ struct ss_tool {
 	unsigned facts;
 	/* Does the run have data for it? Reads the first host, which is opened but not loaded. NULL: always. */
 	bool (*present)(const struct ss_host *first);
+	/* The same of a tool that XProf lists without data, too: only XProf's clients are offered it. NULL: always. */
+	bool (*has_rows)(const struct ss_host *first);
 	bool (*run)(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 	/*
 	 * Adds the conclusion to what was filled, reading its tables: they may be those of an older program

@@ -6,6 +6,7 @@
 #include "model/cluster/what_if.h"
 #include "model/cluster/critical_path.h"
 #include "model/cluster/straggler.h"
+#include "model/host/host.h"
 #include "tools/cluster_notes.h"
 #include "tools/words.h"
 
@@ -267,6 +268,7 @@ const struct ss_tool ss_tool_what_if = {
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.facts = SS_FACTS_CLUSTER,
+	.has_rows = ss_host_runs_programs,
 	.run = run,
 	.conclude = conclude,
 };

@@ -88,6 +88,16 @@ def answers(c):
             text[-900:])
     c.check('summary is plain when piped', '\x1b' not in text, text[:100])
     c.case(['tools', SAMPLE], 0, 'overview_page', None)
+    # Names of events and of statistics tell that a tool has nothing to show: no device and no program, no allocation, no collective.
+    for run, without in (('tf_keras_fast', {'hlo_stats', 'roofline_model', 'critical_path', 'what_if', 'collectives'}),
+                         ('jax_mlp_train', {'memory_profile', 'collectives'}), ('jax_2proc', {'memory_profile'})):
+        path = os.path.join(profiles.ROOT, run)
+        absent = {line.split()[0] for line in c.run(['tools', path]).stdout.decode().splitlines() if '(no data in this profile)' in line}
+        c.check(f'{run}: tools without rows are marked', without <= absent and 'framework_op_stats' not in absent, str(sorted(without - absent)))
+        for tool in without:
+            t = json.loads(c.run(['tool', tool, path, '--format', 'json', '--host', 'ALL_HOSTS'] if tool == 'collectives' else
+                                 ['tool', tool, path, '--format', 'json']).stdout or b'{"tables": []}')['tables']
+            c.check(f'{run}: {tool} is empty', all(x['nrows'] == 0 for x in t if x['name'] != 'clocks'), str([(x['name'], x['nrows']) for x in t]))
     json.loads(c.case(['tool', 'overview_page', SAMPLE, '--format', 'json'], 0))
     answer = json.loads(c.case(['tool', 'overview_page', SAMPLE, '--format', 'xprof'], 0))
     c.check('XProf shape of the overview', isinstance(answer, list) and 'cols' in answer[0], str(answer)[:100])

@@ -86,6 +86,14 @@ bool ss_plane_is_device(const struct ss_plane *p)
 		p->kind == SS_PLANE_CUSTOM);
 }
 
+bool ss_host_runs_programs(const struct ss_host *h)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		if (ss_plane_is_device(&h->planes[i]) || ss_xplane_has(h->planes[i].x, SS_STAT_HLO_OP))
+			return true;
+	return false;
+}
+
 static bool build_plane(struct ss_host *h, struct ss_plane *p, const struct ss_xplane *x)
 {
 	*p = (struct ss_plane){ .x = x, .name = x->name, .kind = kind_of(x->name), .id = x->id, .nlines = x->nlines };
@@ -142,7 +150,9 @@ static bool build(struct ss_host *h, struct ss_err *err)
 	return ss_fail_mem(err);
 }
 
-/* The XSpace made of a large file is not kept in memory: it is read piece by piece, as a file is. */
+/*
+ * The XSpace made of a large file is not kept in memory: it is read piece by piece, as a file is.
+ */
 #define SPILL_FROM ((size_t)16 << 20)
 
 static bool open_made(struct ss_host *h, struct ss_imported *made, const char *path, struct ss_err *err)

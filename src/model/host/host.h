@@ -208,6 +208,8 @@ static inline struct ss_str ss_host_shown(const struct ss_host *h, bool as_xprof
 }
 struct ss_plane *ss_host_plane(const struct ss_host *h, enum ss_plane_kind kind); /* first of the kind or NULL */
 bool ss_plane_is_device(const struct ss_plane *p);	/* as XProf defines it, by the plane's name */
+/* Of an opened host: has it a device, or threads that run operations of compiled programs? */
+bool ss_host_runs_programs(const struct ss_host *h);
 bool ss_plane_is_host(const struct ss_plane *p);
 /* Line by its exact name, NULL if there is none. */
 struct ss_line *ss_plane_line(const struct ss_plane *p, struct ss_str name);

@@ -31,6 +31,15 @@ static uint8_t kind_of_name(struct ss_str name)
 	return ss_str_eq(name, SS_STR("MemoryDeallocation")) ? DEALLOCATION : NOT_MEMORY;
 }
 
+bool ss_host_has_allocations(const struct ss_host *h)
+{
+	const struct ss_plane *p = ss_host_plane(h, SS_PLANE_HOST_CPU);
+	for (uint32_t i = 0; p && i < p->x->nevent_meta; i++)
+		if (kind_of_name(p->x->event_meta[i].name) != NOT_MEMORY)
+			return true;
+	return false;
+}
+
 static bool find_kinds(struct collector *c)
 {
 	const struct ss_plane *p = c->m->plane;
@@ -60,7 +69,10 @@ static bool is_memory(const struct ss_plane *p, uint32_t meta)
 	return kind_of_name(p->x->event_meta[meta].name) != NOT_MEMORY;
 }
 
-/* The steps of events are known from the file, or there are none, or they are found by loading all of it. */
+/*
+ * The steps of events are known from the file, or there are none, or they are found by loading all
+ * of it.
+ */
 static const struct ss_plane *read_plane(struct ss_host *h, struct ss_err *err)
 {
 	static const struct ss_partial_read memory = { .plane = is_host, .event = is_memory };
@@ -99,7 +111,10 @@ static int64_t less(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
-/* A number as the name of an allocator. The interner borrows, so the text must last; it is made once for each allocator. */
+/*
+ * A number as the name of an allocator. The interner borrows, so the text must last; it is made
+ * once for each allocator.
+ */
 static uint32_t allocator_of_number(struct collector *c, int64_t number)
 {
 	char buf[24], *p = buf + sizeof(buf);
@@ -228,8 +243,9 @@ static void number_steps(struct ss_mem_event *v, uint32_t n)
 }
 
 /*
- * What happened last at each address: the number of its event + 1, whose address is the key. There may be
- * as many addresses as events, so that keys of their own would take more memory than the rest.
+ * What happened last at each address: the number of its event + 1, whose address is the key. There
+ * may be as many addresses as events, so that keys of their own would take more memory than the
+ * rest.
  */
 struct addresses {
 	const struct ss_mem_event *v;
@@ -292,7 +308,10 @@ static void count_up(struct ss_mem_event *v, uint32_t n)
 		v[i].in_use_bytes = less(v[i].in_use_bytes, min);
 }
 
-/* Numbers for addresses: a deallocation gets that of the latest allocation of its size, or one of its own. */
+/*
+ * Numbers for addresses: a deallocation gets that of the latest allocation of its size, or one of
+ * its own.
+ */
 static bool match_sizes(struct ss_mem_event *v, uint32_t n)
 {
 	struct ss_u64map latest = { 0 };	/* by size; below it in v[].origin */
@@ -524,7 +543,10 @@ static bool walk_to_peak(const struct ss_mem_allocator *a, struct ss_u64map *liv
 			continue;
 		uint32_t at = ss_u64map_get(live, e->address);
 		bool is_live = at != SS_NONE && at != a->n;
-		/* A deallocation of what was there before the step changes nothing: the memory was, and is not at the peak. */
+		/*
+		 * A deallocation of what was there before the step changes nothing: the memory was,
+		 * and is not at the peak.
+		 */
 		if (!e->freed)
 			unmapped = less(unmapped, e->bytes);
 		else if (is_live)

@@ -71,6 +71,8 @@ struct ss_memory {
 	struct ss_arena arena;
 };
 
+/* Of an opened host: does an event of its name one? */
+bool ss_host_has_allocations(const struct ss_host *h);
 const struct ss_memory *ss_host_memory(struct ss_host *h, struct ss_err *err);
 
 /* Reads the file; strings borrow from it, a made-up name of a data type from `arena`. False when memory is out. */
