@@ -24,9 +24,12 @@ static const struct ss_col part_cols[] = {
 	NUM("otherTimeMs", "All others", MS, "The rest of the step"),
 	{ "tooltip", "tooltip", SS_TYPE_STR, SS_UNIT_NONE, NULL, "tooltip" },
 	NUM("stepTimeMs", "Step time", MS, NULL),
+	/* Where the timeline has no steps of these numbers: the way to their moment. */
+	INT("begin_ps", "Begin", PS, "On the first host, by its clock"),
+	INT("end_ps", "End", PS, "Begin + the longest step of all cores"),
 };
 
-enum { COL_TOOLTIP = 10, COL_STEP_TIME = 11 };
+enum { COL_TOOLTIP = 10, COL_STEP_TIME, COL_BEGIN, COL_END, COL_COUNT };
 
 /* Property ids by column: average and deviation. */
 static const struct {
@@ -167,7 +170,8 @@ static struct ss_str part_tooltip(const struct ss_part_row *p, struct ss_str nam
 
 static bool part_table(const struct ss_input_report *r, struct ss_result *out)
 {
-	struct ss_table *t = ss_result_table(out, "steps", "Steps", part_cols, SS_COUNT(part_cols));
+	bool moments = !r->in_timeline && !r->as_xprof;
+	struct ss_table *t = ss_result_table(out, "steps", "Steps", part_cols, moments ? COL_COUNT : COL_BEGIN);
 	ss_table_reserve(t, r->steps->n);
 	if (!part_props_of(r, t))
 		return false;
@@ -182,6 +186,11 @@ static bool part_table(const struct ss_input_report *r, struct ss_result *out)
 			ss_set_f64(t, 1 + k, p->part_ms[k]);
 		ss_set_str(t, COL_TOOLTIP, tip);
 		ss_set_f64(t, COL_STEP_TIME, p->step_ms);
+		if (!moments)
+			continue;
+		const struct ss_step *s = &r->steps->v[i];
+		ss_set_i64(t, COL_BEGIN, s->begin_ps);
+		ss_set_i64(t, COL_END, s->begin_ps + (int64_t)s->dur_ps);
 	}
 	return true;
 }

@@ -188,6 +188,25 @@ test("a bar of a bare number leads to that step of the timeline, where the serve
 	});
 });
 
+test("a bar of a step that the timeline does not number leads to its stretch, marked", options, async () => {
+	for (const r of h.runs) {
+		const a = await h.answer("overview_page", r).catch(() => undefined);
+		const t = a?.tables.find((x) => x.name === "steps");
+		if (!t?.nrows || !t.cols.some((c) => c.id === "begin_ps")) continue;
+		await h.visit({ run: r, tool: "overview_page" }, {}, async (page) => {
+			await page.waitForSelector(".chart-leads .u-over");
+			const box = await page.locator(".chart-leads .u-over").first().boundingBox();
+			await page.mouse.move(box.x + box.width / 2, box.y + box.height - 5);
+			await page.mouse.click(box.x + box.width / 2, box.y + box.height - 5);
+			await drawn(page);
+			const i = cells(t, "begin_ps").findIndex((b, k) => inUrl(page, "marks") === `${b}-${cells(t, "end_ps")[k]}`);
+			assert.ok(i >= 0, inUrl(page, "marks"));
+		});
+		return;
+	}
+	assert.fail("no run with steps that the timeline does not number");
+});
+
 test("a search keeps a colour, in the picture and in the link", options, async () => {
 	const { run: r, found } = await run();
 	const name = found.names[0].name;

@@ -9,6 +9,7 @@ import { toolHref } from "../base/url";
 import { stepColor } from "../chart/step_colors";
 import type { Series } from "../chart/stacked";
 import { Figure } from "../widgets/conclusion";
+import { formatView } from "../timeline/viewport";
 import { plainLabel } from "../widgets/grid_model";
 
 export const PS_PER_MS = 1e9;
@@ -65,9 +66,24 @@ export const XPROF_STEPS =
 
 /*
  * A step in the timeline, alone: "train 12", as the program marked it. A bare number is the timeline's where the server says so; else it
- * counts groups, which the timeline does not know.
+ * counts groups, which the timeline does not know: the step is its stretch then.
  */
 export function stepHref(t: TableData, tools: readonly string[]): ((label: string) => string | undefined) | undefined {
+	const begins = numbers(t, "begin_ps");
+	const ends = numbers(t, "end_ps");
+	if (begins && ends && tools.includes("trace_viewer@")) {
+		const labels = stepLabels(t);
+		return (label) => {
+			const i = labels.indexOf(label);
+			if (i < 0) return undefined;
+			const [begin_ps, end_ps] = [begins[i] ?? 0, ends[i] ?? 0];
+			const beside = (end_ps - begin_ps) / 4;
+			return toolHref("trace_viewer@", {
+				view: formatView({ begin_ps: begin_ps - beside, end_ps: end_ps + beside }),
+				marks: formatView({ begin_ps, end_ps }),
+			});
+		};
+	}
 	const known = propText(t, "step_numbers") === "timeline";
 	const marked = (label: string) => (known ? /(\d+)$/ : /^\D.* (\d+)$/).exec(label)?.[1];
 	if (!tools.includes("trace_viewer@") || !stepLabels(t).some(marked)) return undefined;
