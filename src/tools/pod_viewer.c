@@ -13,6 +13,7 @@
 #include "xprof/quirks/quirks.h"
 #include "tools/words.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { COL_STEP, COL_CORE, COL_HOST, COL_TOTAL_US, COL_BOTTLENECK, COL_PARTS };
@@ -362,6 +363,14 @@ static struct ss_str core_words(const struct ss_model *m, struct ss_arena *a, in
 	return ss_arena_printf(a, "%lld", (long long)core);
 }
 
+static double shortest_us(const struct ss_table *t)
+{
+	double min = INFINITY;
+	for (size_t i = 0; i < t->nrows; i++)
+		min = fmin(min, ss_cell_f64(t, i, "total_us"));
+	return min;
+}
+
 /* The longest step, what most of it is, and how unequal the cores are in it. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
@@ -385,7 +394,9 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		named = same != num;
 	struct ss_str step = named ? ss_arena_printf(out->arena, "'" SS_FMT "'", SS_ARG(steps->v[top.row].name))
 				   : ss_arena_printf(out->arena, "%lld", (long long)num);
-	if (t->nrows == 1)
+	if (t->nrows > 1 && !(shortest_us(t) < top.value))
+		ss_say(out, "Each of the %zu steps takes %s.", t->nrows, ss_value_words(SS_UNIT_US, top.value).s);
+	else if (t->nrows == 1)
 		ss_say(out, "Step " SS_FMT " takes %s.", SS_ARG(step), ss_value_words(SS_UNIT_US, top.value).s);
 	else
 		ss_say(out, "Step " SS_FMT " is the longest of %zu: %s.", SS_ARG(step), t->nrows,
