@@ -1,5 +1,6 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { contrast, distinctColors, family, hash, nameColor, oklchToRgb, parseable } from "./helpers";
 import {
 	ago,
@@ -134,6 +135,14 @@ test("colours: relatives share a hue, and labels are readable on all of them", (
 test("colours mean something, and no two of a list are the same", () => {
 	const spread = (p: number) => Math.max(p & 255, (p >>> 8) & 255, (p >>> 16) & 255) - Math.min(p & 255, (p >>> 8) & 255, (p >>> 16) & 255);
 	for (const dark of [false, true]) {
+		/* Communication and copies, in the graph of a program, too. */
+		const theme = readFileSync("src/css/graph.css", "utf8")
+			.split("\n")
+			.find((l) => l.startsWith(dark ? ':root[data-theme="dark"] { --hlo' : ":root { --hlo"));
+		for (const [kind, name] of [["communication", "all-reduce"], ["movement", "copy"]]) {
+			const color = parseable(new RegExp(`--hlo-${kind}: (#[0-9a-f]{6})`).exec(theme ?? "")?.[1] ?? "");
+			assert.ok(Array.from({ length: 20 }, (_, k) => nameColor(`${name}.${k}`, dark)).includes(color), kind);
+		}
 		for (const grey of ["IDLE", "Unknown", ""]) assert.ok(spread(nameColor(grey, dark)) < 16, grey);
 		assert.notEqual(nameColor("Unknown", dark), nameColor("HBM", dark));
 		assert.notEqual(nameColor("IDLE", dark), nameColor("Unknown", dark));

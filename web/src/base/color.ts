@@ -91,6 +91,9 @@ const MEANINGS: readonly [RegExp, number][] = [
 const MEANT = new Set(MEANINGS.map(([, hue]) => hue));
 const FREE = Array.from({ length: HUES }, (_, i) => i).filter((i) => !MEANT.has(i));
 
+/* Computing as a whole, green as in the charts of steps; each operation has a colour of its own. */
+const COMPUTE = 7;
+
 /* Idle time and what is not known have no hue. */
 const IDLE = 1000;
 const UNKNOWN = 1001;
@@ -103,6 +106,7 @@ const GREYS: Readonly<Record<number, { light: number; dark: number }>> = {
 export function nameIndex(name: string): number {
 	if (/^idle$/i.test(name)) return IDLE;
 	if (/^(unknown|\(none\)|)$/i.test(name)) return UNKNOWN;
+	if (/^compute$/i.test(name)) return COMPUTE;
 	const hue = MEANINGS.find(([re]) => re.test(name))?.[1] ?? FREE[hash(family(name)) % FREE.length] ?? 0;
 	return hue + HUES * (hash(name) % 3);
 }
