@@ -85,7 +85,8 @@ void ss_snap_set_pytorch(struct ss_table *t, const struct ss_snap_answer *a, siz
 static void set_held(struct ss_table *t, const struct ss_snap_answer *a, const struct ss_snap_device *d)
 {
 	ss_set_i64(t, SU_ALLOCATED, (int64_t)d->allocated);
-	ss_set_i64(t, SU_BLOCKS, d->nblocks);
+	/* JAX tells of each stack how many there are. */
+	ss_set_i64(t, SU_BLOCKS, a->s->jax ? (int64_t)d->end_blocks : (int64_t)d->nblocks);
 	ss_snap_set_pytorch(t, a, SU_RESERVED, (double)d->reserved);
 	ss_snap_set_pytorch(t, a, SU_AWAITING, (double)d->awaiting);
 	ss_snap_set_pytorch(t, a, SU_REQUESTED, (double)d->requested);
@@ -250,11 +251,11 @@ static void sort_largest(struct largest *l)
 
 /* ---- allocations ---- */
 
-enum { AL_DEVICE, AL_ADDRESS, AL_SIZE, AL_BEGIN, AL_END, AL_LIFE, AL_ORDER, AL_PEAK, AL_FRAME, AL_STACK };
+/* JAX records no addresses: its table ends before that column. */
+enum { AL_DEVICE, AL_SIZE, AL_BEGIN, AL_END, AL_LIFE, AL_ORDER, AL_PEAK, AL_FRAME, AL_STACK, AL_ADDRESS, AL_COUNT };
 
 static const struct ss_col allocation_cols[] = {
 	INT("device", "Device", NONE, NULL),
-	INT("address", "Address", HEX, NULL),
 	INT("size_bytes", "Size", BYTES, NULL),
 	NUM("begin_us", "Allocated", US, "Time since the first event; empty: before it"),
 	NUM("end_us", "Freed", US, "Time since the first event; empty: in use at the end"),
@@ -263,6 +264,7 @@ static const struct ss_col allocation_cols[] = {
 	FLAG("at_peak", "At the peak", NULL),
 	STR("frame", "By", "The innermost frame of a Python file that is not part of PyTorch"),
 	ID("stack", "Stack", "Number of the stack in the table of stacks; -1: unknown"),
+	INT("address", "Address", HEX, NULL),
 };
 
 static void add_allocation(struct ss_table *t, struct ss_snap_answer *a, const struct ss_snap_device *d, uint32_t index)
@@ -273,7 +275,8 @@ static void add_allocation(struct ss_table *t, struct ss_snap_answer *a, const s
 	struct ss_str name = ss_snap_stack_name(a, x->stack);
 	ss_table_row(t);
 	ss_set_i64(t, AL_DEVICE, d->device);
-	ss_set_i64(t, AL_ADDRESS, (int64_t)x->addr);
+	if (!a->s->jax)
+		ss_set_i64(t, AL_ADDRESS, (int64_t)x->addr);
 	ss_set_i64(t, AL_SIZE, (int64_t)x->size);
 	ss_set_f64(t, AL_BEGIN, begin);
 	ss_set_f64(t, AL_END, end);
@@ -287,7 +290,7 @@ static void add_allocation(struct ss_table *t, struct ss_snap_answer *a, const s
 bool ss_snap_add_allocations(struct ss_snap_answer *a)
 {
 	struct ss_table *t =
-		ss_result_table(a->out, "allocations", "Largest allocations", allocation_cols, SS_COUNT(allocation_cols));
+		ss_result_table(a->out, "allocations", "Largest allocations", allocation_cols, a->s->jax ? AL_ADDRESS : AL_COUNT);
 	struct largest l;
 	bool ok = make_largest(&l, DRAWN_MOST) && t;
 	for (uint32_t i = 0; ok && i < a->ndevices; i++)
