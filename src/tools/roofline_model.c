@@ -544,11 +544,13 @@ static double known_frac(const struct ss_table *t, size_t first)
 		double us = ss_cell_f64(t, i, "total_self_time");
 		if (ss_str_is(ss_cell_str(t, i, "category"), "IDLE") || !(us > 0))
 			continue;
-		all += us;
+		struct ss_str category = ss_cell_str(t, i, "category");
 		bool counted = ss_cell_f64(t, i, "measured_flop_rate") > 0 || ss_cell_f64(t, i, "roofline_efficiency") > 0;
-		/* Of an asynchronous one the bytes are known, and no rate. */
-		bool async = ss_hlo_is_async_part(ss_cell_str(t, i, "category")) && isnan(ss_cell_f64(t, i, "measured_memory_bw"));
-		known += counted || async || ss_hlo_is_infeed_or_outfeed(ss_cell_str(t, i, "category")) ? us : 0;
+		/* Neither computes. */
+		if (!counted && (ss_hlo_is_async_part(category) || ss_hlo_is_infeed_or_outfeed(category)))
+			continue;
+		all += us;
+		known += counted ? us : 0;
 	}
 	return all > 0 ? known / all : 0;
 }
@@ -577,6 +579,11 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		       ss_value_words(SS_UNIT_GFLOP_PER_S, rate).s,
 		       ss_value_words(SS_UNIT_FRAC, near).s,
 		       SS_ARG(ss_cell_str(t, row, "bound_by")));
+	else if (near > 0)
+		ss_say(out,
+		       "The program comes to %s of what its nearest limit, " SS_FMT ", allows; idle time of the device counts. No "
+		       "FLOPs of its operations are known.",
+		       ss_value_words(SS_UNIT_FRAC, near).s, SS_ARG(ss_cell_str(t, row, "bound_by")));
 	else if (rate >= SMALLEST_GFLOPS)
 		ss_say(out,
 		       "The operations compute at %s. The peaks of the device are not known, so their share of the peak is "

@@ -7,6 +7,7 @@
 #include "model/steps/event_share.h"
 #include "table/units.h"
 #include "tools/findings.h"
+#include "tools/words.h"
 
 #include <math.h>
 
@@ -55,7 +56,7 @@ static struct ss_str shown(const struct ss_proof *p, struct ss_arena *a)
 	if (isnan(p->value))
 		return p->words;
 	if (strcmp(p->unit, "share") == 0)
-		return ss_arena_printf(a, "%.1f%%", 100 * p->value);
+		return ss_arena_printf(a, "%s", ss_value_words(SS_UNIT_FRAC, p->value).s);
 	enum ss_unit unit = strcmp(p->unit, "ps") == 0	    ? SS_UNIT_MS
 			    : strcmp(p->unit, "bytes") == 0 ? SS_UNIT_BYTES
 							    : SS_UNIT_COUNT;

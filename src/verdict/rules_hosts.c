@@ -316,6 +316,6 @@ void ss_rule_collective(struct ss_judge *j)
 	s = s ? same_operation(worst, s) : NULL;
 	if (s)
 		ss_point_at(j, f, worst, s->begin_ps, s->end_ps);
-	if (worst->wait.meetings)
+	if (worst->wait.meetings && worst->wait_frac > 0)
 		ss_prove(j, f, "of that, waiting for others", worst->wait_frac, "share", worst, "pod_viewer");
 }
