@@ -94,7 +94,7 @@ function faults() {
 		if (seen(e) && e.textContent.length <= 16 && e.scrollWidth > e.clientWidth + 1) say("a short text is cut", e);
 	for (const e of document.querySelectorAll("main dl *, main .bar *, main .grid-bar *"))
 		if (seen(e) && getComputedStyle(e).overflowX === "visible" && e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 2) say("runs over its box", e);
-	for (const e of document.querySelectorAll("main table.plain-table"))
+	for (const e of document.querySelectorAll("main .runs-table"))
 		if (seen(e) && e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1) say("a table beyond its card", e.parentElement);
 	/* What there is none of needs no heading, and nothing to filter and to save. */
 	for (const e of document.querySelectorAll(".grid-none")) if (/^No rows/.test(e.textContent)) say("a table without rows", e.closest("section") ?? e);

@@ -101,6 +101,13 @@ test("a column is as wide as what stands in it, in the fonts of the page", () =>
 	assert.ok((columnViews(t, (text) => text.length * 6)[1]?.width_px ?? 0) >= "Waits for the host µs".length * 6 + 20);
 });
 
+test("of texts with equally many letters the widest has room", () => {
+	const col = { id: "kind", label: "Kind", type: "str", unit: "", doc: "" } as const;
+	const t: TableData = { name: "t", title: "T", props: {}, cols: [col], nrows: 3, data: [["kernel", "memcpy", "memset"]] };
+	const pen = (text: string) => [...text].reduce((sum, c) => sum + (c === "m" ? 14 : 7), 0);
+	assert.ok((columnViews(t, pen)[0]?.width_px ?? 0) >= pen("memcpy") + 20);
+});
+
 test("hosts of one name are told apart, and one without a name is named", () => {
 	assert.deepEqual(hostLabels(["vm", "vm", "other"]), ["vm (1)", "vm (2)", "other"]);
 	assert.deepEqual(hostLabels([""]), ["host"]);

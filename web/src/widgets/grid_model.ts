@@ -144,19 +144,19 @@ function textWidth(text: string, numeric: boolean): number {
 const MOST_LETTERS = 60;
 const HEAD_PX = 16; /* the arrow of its order, and the gap to the unit */
 
+const MEASURED = 8; /* texts with the most letters: which of them is the widest, the pen tells */
+
 /*
  * The widest text of the first rows is found by counting letters, and measured where there is a pen: how wide a letter is depends on the
  * fonts of the machine.
  */
 function widthOf(t: TableData, numeric: boolean, heading: string, text: (row: number) => string, measure: Measure | undefined): number {
-	let widest = "", most = -1;
-	for (let i = 0; i < Math.min(PROBE, t.nrows); i++) {
-		const s = text(i).slice(0, MOST_LETTERS);
-		const wide = textWidth(s, numeric);
-		if (wide > most) [widest, most] = [s, wide];
-	}
+	const texts = new Set<string>();
+	for (let i = 0; i < Math.min(PROBE, t.nrows); i++) texts.add(text(i).slice(0, MOST_LETTERS));
+	const long = [...texts].sort((a, b) => textWidth(b, numeric) - textWidth(a, numeric)).slice(0, MEASURED);
+	const most = textWidth(long[0] ?? "", numeric);
 	const head = measure ? measure(heading, true) : textWidth(heading, numeric);
-	return Math.max(head + HEAD_PX, measure ? measure(widest, false) + 1 : most);
+	return Math.max(head + HEAD_PX, measure ? Math.max(...long.map((s) => measure(s, false)), 0) + 1 : most);
 }
 
 function columnView(t: TableData, col: Column, index: number, measure: Measure | undefined): ColumnView {
