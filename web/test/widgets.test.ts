@@ -16,7 +16,7 @@ import {
 import { fieldOf, isMatrix } from "../src/widgets/matrix_model";
 import { pieces } from "../src/widgets/rich_text";
 import { averageOf, stackedIds } from "../src/pages/steps";
-import { hostLabels } from "../src/pages/pod_model";
+import { boxesOf, coresOf, hostLabels, placesOf } from "../src/pages/pod_model";
 import { hostFor, menuOrder, toolFor } from "../src/pages/choose";
 // @ts-expect-error made-up answers are plain JavaScript
 import { overviewAnswer, opStatsAnswer, tools } from "./fixtures.mjs";
@@ -280,4 +280,30 @@ test("a step whose number repeats has a column for each round", () => {
 	const plain: TableData = { ...t, cols: t.cols.slice(0, 3), data: t.data.slice(0, 3) };
 	assert.ok(isMatrix(plain));
 	assert.deepEqual(fieldOf(plain).steps.map((s) => s.num), [7, 8]);
+});
+
+test("a pod of many cores is read once, row by row", () => {
+	const n = 20_000;
+	const ids = Array.from({ length: n }, (_, i) => 1000 * i + 2);
+	const of = (name: string, columns: Record<string, (string | number)[]>): TableData => ({
+		name,
+		title: name,
+		props: {},
+		nrows: n,
+		cols: Object.entries(columns).map(([id, v]) => ({ id, label: id, type: typeof v[0] === "string" ? "str" : "f64", unit: "" })),
+		data: Object.values(columns),
+	});
+	const host_name = ids.map((_, i) => `host${i}`);
+	const fill = (v: number) => ids.map(() => v);
+	const cores = of("cores", { step_num: fill(10), core_id: ids, host_name, total_us: fill(5), bottleneck: ids.map(() => "Device compute"), device_compute_us: fill(4) });
+	const topology = of("topology", { core_id: ids, host_name, global_chip_id: ids, local_chip_id: fill(0), core_num: fill(0), device_ordinal: fill(0), replica_id: fill(-1) });
+	const begin = performance.now();
+	const places = placesOf({ tables: [cores, topology] } as unknown as Result);
+	const boxes = boxesOf(places);
+	const shown = coresOf(cores, 10);
+	/* Column by column for each row it took more than 10 s. */
+	assert.ok(performance.now() - begin < 2000);
+	assert.equal(boxes.length, n);
+	assert.deepEqual(boxes[1], { host: "host1", chips: [{ chip: 1002, cores: [{ core: 1002, host: "host1", chip: 1002, core_on_chip: 0, replica: -1 }] }] });
+	assert.deepEqual(shown[1], { id: 1002, host: "host1", total_us: 5, bottleneck: "Device compute", parts: { device_compute_us: 4 } });
 });

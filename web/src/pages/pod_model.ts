@@ -50,16 +50,17 @@ export function partsOf(t: TableData): Part[] {
 }
 
 export function coresOf(t: TableData, step: number): Core[] {
-	const nums = numbers(t, "step_num") ?? [];
 	const parts = partsOf(t).map((p) => ({ id: p.id, v: numbers(t, p.id) ?? [] }));
-	return nums.flatMap((n, i) =>
+	const [id, total_us] = [numbers(t, "core_id"), numbers(t, "total_us")];
+	const [host, bottleneck] = [strings(t, "host_name"), strings(t, "bottleneck")];
+	return (numbers(t, "step_num") ?? []).flatMap((n, i) =>
 		n === step
 			? [
 					{
-						id: numbers(t, "core_id")?.[i] ?? 0,
-						host: strings(t, "host_name")?.[i] ?? "",
-						total_us: numbers(t, "total_us")?.[i] ?? 0,
-						bottleneck: strings(t, "bottleneck")?.[i] ?? "",
+						id: id?.[i] ?? 0,
+						host: host?.[i] ?? "",
+						total_us: total_us?.[i] ?? 0,
+						bottleneck: bottleneck?.[i] ?? "",
 						parts: Object.fromEntries(parts.map((p) => [p.id, p.v[i] ?? 0])),
 					},
 				]
@@ -84,31 +85,29 @@ export function placesOf(r: Result): Place[] {
 	const ids = numbers(t, "core_id") ?? [];
 	const shown = new Set(numbers(table(r, "cores"), "core_id"));
 	if (!ids.some((id) => shown.has(id))) return [];
+	const host = strings(t, "host_name");
+	const [chip, core_on_chip, replica] = [numbers(t, "global_chip_id"), numbers(t, "core_num"), numbers(t, "replica_id")];
 	return ids.map((core, i) => ({
 		core,
-		host: strings(t, "host_name")?.[i] ?? "",
-		chip: numbers(t, "global_chip_id")?.[i] ?? 0,
-		core_on_chip: numbers(t, "core_num")?.[i] ?? 0,
-		replica: numbers(t, "replica_id")?.[i] ?? -1,
+		host: host?.[i] ?? "",
+		chip: chip?.[i] ?? 0,
+		core_on_chip: core_on_chip?.[i] ?? 0,
+		replica: replica?.[i] ?? -1,
 	}));
 }
 
-/* Hosts in the order of their cores, in them chips, in them cores. */
+/* Hosts in the order of the table, in them chips, in them cores. Hosts of one name are told apart by the thousands of their cores' numbers. */
 export function boxesOf(places: readonly Place[]): HostBox[] {
-	const hosts: HostBox[] = [];
+	const hosts = new Map<string, HostBox>();
 	for (const p of places) {
-		/* Hosts of one name are told apart by the thousands of their cores' numbers. */
-		let box = hosts.find((h) => h.host === p.host && sameHost(h.chips[0]?.cores[0]?.core ?? -1, p.core));
-		if (!box) hosts.push((box = { host: p.host, chips: [] }));
+		const key = `${Math.floor(p.core / 1000)} ${p.host}`;
+		const box = hosts.get(key) ?? { host: p.host, chips: [] };
+		hosts.set(key, box);
 		let chip = box.chips.find((c) => c.chip === p.chip);
 		if (!chip) box.chips.push((chip = { chip: p.chip, cores: [] }));
 		chip.cores.push(p);
 	}
-	return hosts;
-}
-
-function sameHost(a: number, b: number): boolean {
-	return Math.floor(a / 1000) === Math.floor(b / 1000);
+	return [...hosts.values()];
 }
 
 /* Rows of a table of one step, by a column, greatest first. */
