@@ -107,10 +107,14 @@ static bool check(const struct cli_parts *p, struct ss_err *err)
 											"together",
 				       SS_ARG(p->paths.v[0]), (unsigned long long)a->count, SS_ARG(p->paths.v[i]),
 				       (unsigned long long)b->count);
+		if (ss_str_eq(a->run, b->run))
+			return ss_fail(err, SS_EINVAL,
+				       "'" SS_FMT "' and '" SS_FMT "' are of runs that are both called '" SS_FMT "' and have "
+				       "other hosts: they do not belong together",
+				       SS_ARG(p->paths.v[0]), SS_ARG(p->paths.v[i]), SS_ARG(a->run));
 		return ss_fail(err, SS_EINVAL,
-			       "'" SS_FMT "' is of run '" SS_FMT "' and '" SS_FMT "' of run '" SS_FMT "' or of other hosts: they "
-												      "do "
-			       "not belong together",
+			       "'" SS_FMT "' is of run '" SS_FMT "' and '" SS_FMT "' of run '" SS_FMT "': they do not belong "
+			       "together",
 			       SS_ARG(p->paths.v[0]), SS_ARG(a->run), SS_ARG(p->paths.v[i]), SS_ARG(b->run));
 	}
 	return true;

@@ -87,10 +87,11 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		ss_result_say(out, SS_STR("The profile holds no events: nothing was traced."));
 		return true;
 	}
-	struct ss_str share = ss_unit_text(q->arena, SS_UNIT_FRAC, max / events);
-	ss_result_say(out, ss_arena_printf(q->arena, "%.0f event%s in %zu plane%s, " SS_FMT " of them in '" SS_FMT "'.",
+	struct ss_str share = ss_unit_text(q->arena, SS_UNIT_FRAC, max / events), host = ss_cell_str(t, largest, "host");
+	struct ss_str of = q->model->nhosts > 1 ? ss_arena_printf(q->arena, " of '" SS_FMT "'", SS_ARG(host)) : SS_STR("");
+	ss_result_say(out, ss_arena_printf(q->arena, "%.0f event%s in %zu plane%s, " SS_FMT " of them in '" SS_FMT "'" SS_FMT ".",
 					   events, events > 1 ? "s" : "", t->nrows, t->nrows == 1 ? "" : "s", SS_ARG(share),
-					   SS_ARG(ss_cell_str(t, largest, "plane"))));
+					   SS_ARG(ss_cell_str(t, largest, "plane")), SS_ARG(of)));
 	ss_result_say(out, ndevices ? ss_arena_printf(q->arena, "%zu device plane%s hold%s events.", ndevices,
 						      ndevices == 1 ? "" : "s", ndevices == 1 ? "s" : "") :
 				      SS_STR("No device plane holds events: only the host was traced."));

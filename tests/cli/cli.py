@@ -612,6 +612,10 @@ def transfers_and_waits(c, scratch):
     c.check('some hosts know no transfer', transfer not in some, some[:300])
     some = c.case(['tool', 'exposed_communication', scratch], 0, 'waiting for the participants without a recording is not known')
     c.check('some hosts tell no waiting', 'transferring' not in some, some[:300])
+    # One operation that takes longer is no slower clock.
+    meeting_hosts(scratch + '_one', (500, 500, 920))
+    verdict = (rows(c, 'stragglers', scratch + '_one', 'verdict') or [{}])[0]
+    c.check('one operation takes longer', [verdict.get(k) for k in ('kind', 'host', 'cause')] == ['straggler', 'host2', 'compute'], verdict)
     # A step is as long on all hosts: what the others do in it is wait.
     meeting_hosts(scratch + '_slow', (500, 505, 500), steps=12, slow=[(2, 7, 4000)])
     c.case(['summary', scratch + '_slow'], 0, '1 of 12 steps takes far longer .* step 10; the time goes to compute on host host2: fusion.1')
@@ -851,7 +855,7 @@ def parts(c, scratch):
     c.case(['merge', lost], 1, '', 'do not belong together')
     os.remove(os.path.join(lost, 'part-1-of-4.ssp'))
     c.run(['reduce', os.path.join(profiles.ROOT, 'jax_2proc'), '--shard', '1/3', '--out', lost])
-    c.case(['merge', lost], 1, '', 'do not belong together')
+    c.case(['merge', lost], 1, '', "both called 'run' and have other hosts: they do not belong together")
     part = os.path.join(lost, 'part-0-of-3.ssp')
     with open(part, 'rb') as f:
         whole = f.read()
