@@ -422,7 +422,7 @@ class Profile:
             raise Error(f"there is no host {host!r}: the run has {', '.join(self.hosts)}")
 
     def steps(self, host: str | None = None, plane: str | None = None) -> Table:
-        """The steps that devices record. Profiles of CPUs and of most GPUs have none: `tool("host_steps")` has the steps that the program marks."""
+        """The steps that devices record. Profiles of CPUs and of most GPUs have none: `tool("host_boundness", 3)` has those that the summary counts."""
         self._check_host(host)
         _text_or_none("plane", plane)
         return self.sql("SELECT * FROM steps" + self._where((("host =", host), ("plane =", plane))))

@@ -177,6 +177,10 @@ def agreement(c):
         if a and b:
             x, y = list(a[0].values())[0], list(b[0].values())[0]
             c.check(f'{one} = {two}', same(x, y), (x, y))
+    for profile in (TPU, CPU, 'tf_keras_fast', 'tpu_v6e_inference', 'gpu_v100_2hosts'):  # steps of devices, marked by programs, inferred
+        said = subprocess.run([c.binary, 'summary', profiles.logdir(profile, c.scratch), '--format', 'json'], stdout=subprocess.PIPE, check=False).stdout
+        n, rows = json.loads(said)['steps']['count'], c.rows(profile, 'SELECT COUNT(DISTINCT step_num) AS n FROM tool_host_boundness_3')
+        c.check(f'the steps of {profile}', n > 0 and rows == [{'n': n}], (n, rows))
 
 
 def order(c):
