@@ -54,6 +54,19 @@ static const struct {
 
 static const struct ss_form json_form = { SS_FORM_JSON, "a trace", NULL };
 
+/*
+ * `text` begins with a bracket, as JSON does, and as lines of logs do ("[INFO] step 1"): objects or
+ * lists follow in a trace.
+ */
+static bool is_json(struct ss_str text)
+{
+	size_t i = 1;
+	while (i < text.n && is_blank(text.p[i]))
+		i++;
+	char next = i < text.n ? text.p[i] : '}';
+	return next == '}' || (text.p[0] == '{' ? next == '"' : next == '{' || next == '[' || next == ']');
+}
+
 /* `text` begins with a bracket. */
 static const struct ss_form *json_of(struct ss_str text)
 {
@@ -237,6 +250,8 @@ static bool is_cprofile(struct ss_str head)
 
 /* ---- the list ---- */
 
+#define A_TEXT { SS_FORM_REFUSED_LINE, "a text, not a profile",								\
+		 "name a profile or the directory that holds one; if this was a profile, copy it again as it is" }
 #define UNPACK "unpack it and open the profile that is in it"
 #define STORE_ANSWER "an XML document, as an object store answers in place of a file"
 #define READ_REASON "read it for the reason, and fetch the file again"
@@ -349,8 +364,7 @@ static const struct rule {
 	{ SS_STR_INIT(""), SS_STR_INIT(""), is_base64,
 	  { SS_FORM_REFUSED, "a text in base64", "decode it with 'base64 -d'" } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), is_text,
-	  { SS_FORM_REFUSED_LINE, "a text, not a profile",
-	    "name a profile or the directory that holds one; if this was a profile, copy it again as it is" } },
+	  A_TEXT },
 };
 
 static bool fits(const struct rule *r, struct ss_str name, struct ss_str head)
@@ -377,7 +391,7 @@ const struct ss_form *ss_form_of(struct ss_str path, struct ss_str head)
 		SS_FORM_REFUSED, "a profile of Python's cProfile, of functions without times on a timeline",
 		"record a timeline with jax.profiler, torch.profiler or 'stepscope record'"
 	};
-	static const struct ss_form program = { SS_FORM_PROGRAM, "a program", NULL };
+	static const struct ss_form program = { SS_FORM_PROGRAM, "a program", NULL }, a_text = A_TEXT;
 	struct ss_str name = ss_str_sub(path, ss_str_rchr(path, '/') + 1, path.n); /* SS_NPOS + 1 is 0 */
 	size_t i = ss_str_starts(head, SS_STR("\xef\xbb\xbf")) ? 3 : 0;
 	if (ss_str_ends(name, SS_STR(".gz")))
@@ -394,7 +408,10 @@ const struct ss_form *ss_form_of(struct ss_str path, struct ss_str head)
 		return &cprofile;
 	if (i && text.n && text.p[0] == '<')
 		head = text;
-	if (text.n && (text.p[0] == '{' || text.p[0] == '['))
+	bool bracket = text.n && (text.p[0] == '{' || text.p[0] == '[');
+	if (bracket && !is_json(text) && is_text(text))
+		return &a_text;
+	if (bracket)
 		return ss_hlo_json_is(head) ? &program : json_of(text);
 	if (ss_str_is(name, "trace"))
 		return &trace;

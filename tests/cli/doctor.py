@@ -143,6 +143,8 @@ def layouts(scratch):
         ('packed, behind the lines of a login', {host + '.gz': login + gzip.compress(whole)}, '', 'a profile behind lines of text'),
         ('an upload of a form', {host: part + whole}, '', 'multipart/form-data'),
         ('a message of the shell', {host: b'cat: h.xplane.pb: No such file or directory\n'}, '', "it begins with 'cat: h.xplane.pb: No such file"),
+        ('lines of a log', {host: b'[2026-11-02 10:00:00] step 1\n[2026-11-02 10:00:01] step 2\n'}, '', r"a text, not a profile .it begins with '\[2026-11-02 10:00:00\] step 1'"),
+        ('what YAML calls a map', {host: b'{step: 1, loss: 2.0}\n'}, '', 'a text, not a profile'),
         ('in base64', {host: base64.encodebytes(whole)}, '', 'base64 -d'),
         ('packed with zlib', {host: zlib.compress(whole)}, '', 'packed with zlib'),
         ('written as JSON', {host: b'{"planes": [{"name": "/host:CPU"}]}'}, '', 'a profile that was written as JSON'),
