@@ -17,7 +17,7 @@ import { fieldOf, isMatrix } from "../src/widgets/matrix_model";
 import { pieces } from "../src/widgets/rich_text";
 import { averageOf, stackedIds } from "../src/pages/steps";
 import { boxesOf, coresOf, hostLabels, placesOf } from "../src/pages/pod_model";
-import { hostFor, menuOrder, toolFor } from "../src/pages/choose";
+import { hostFor, hostsInOrder, menuOrder, toolFor } from "../src/pages/choose";
 // @ts-expect-error made-up answers are plain JavaScript
 import { overviewAnswer, opStatsAnswer, tools } from "./fixtures.mjs";
 
@@ -106,6 +106,10 @@ test("of texts with equally many letters the widest has room", () => {
 	const t: TableData = { name: "t", title: "T", props: {}, cols: [col], nrows: 3, data: [["kernel", "memcpy", "memset"]] };
 	const pen = (text: string) => [...text].reduce((sum, c) => sum + (c === "m" ? 14 : 7), 0);
 	assert.ok((columnViews(t, pen)[0]?.width_px ?? 0) >= pen("memcpy") + 20);
+});
+
+test("hosts are listed as people count them", () => {
+	assert.deepEqual(hostsInOrder(["host0", "host1", "host10", "host2", "ALL_HOSTS"]), ["ALL_HOSTS", "host0", "host1", "host2", "host10"]);
 });
 
 test("hosts of one name are told apart, and one without a name is named", () => {

@@ -1,7 +1,13 @@
 /*
  * choose.ts - the tool and the host to show, from what the URL asks for and what there is.
  */
-import type { Tool } from "../api/types";
+import { ALL_HOSTS, type Tool } from "../api/types";
+import { naturally } from "../base/format";
+
+/* As people count: all together, then host2 before host10. */
+export function hostsInOrder(hosts: readonly string[]): string[] {
+	return [...hosts].sort((a, b) => Number(b === ALL_HOSTS) - Number(a === ALL_HOSTS) || naturally(a, b));
+}
 
 export function hostFor(tool: Tool, asked: string): string {
 	return asked && tool.hosts.includes(asked) ? asked : tool.preset_host;

@@ -6,7 +6,7 @@ import { useJson } from "../api/loadable";
 import { ALL_HOSTS, type FoundNames, type Run, type Steps, type Tool } from "../api/types";
 import { count, time_ps } from "../base/format";
 import { formatQuery, go, parseQuery } from "../base/url";
-import { hostFor, menuOrder } from "./choose";
+import { hostFor, hostsInOrder, menuOrder } from "./choose";
 
 export interface Place {
 	kind: string;
@@ -35,7 +35,7 @@ export function matching(places: readonly Place[], text: string): Place[] {
 
 function placesOf({ tools, runs, run, host, current }: PaletteProps): Place[] {
 	const there = menuOrder(tools).filter((t) => t.available);
-	const hosts = current?.hosts ?? [];
+	const hosts = hostsInOrder(current?.hosts ?? []);
 	return [
 		...there.map((t) => ({ kind: "tool", title: t.title, about: t.summary, href: formatQuery({ run, tool: t.name, host }) })),
 		...hosts.map((h) => ({

@@ -1,7 +1,6 @@
 /*
  * shell.tsx - the frame around all pages: run, tool and host, all three in the URL.
  */
-import { naturally } from "../base/format";
 import { useEffect, useState } from "preact/hooks";
 import { useJson, type Loadable } from "../api/loadable";
 import { fetching } from "../api/fetch";
@@ -14,7 +13,7 @@ import { chooseTheme, useTheme, type Choice } from "../base/theme";
 import { followLink, formatQuery, go, query, useQuery, withOperation } from "../base/url";
 import { Failure, Waiting } from "../widgets/notes";
 import { Icon, type IconName } from "../widgets/icon";
-import { hostFor, menuGroups, menuOrder, toolFor } from "./choose";
+import { hostFor, hostsInOrder, menuGroups, menuOrder, toolFor } from "./choose";
 import { CommandPalette } from "./palette";
 import { ComparePage } from "./compare";
 import { HistoryPage } from "./history";
@@ -274,7 +273,7 @@ function HostSelect({ session }: { session: Session }) {
 				value={host}
 				onChange={(e) => go({ run: session.run.run, tool: tool.name, host: e.currentTarget.value })}
 			>
-				{[...tool.hosts].sort((a, b) => Number(b === ALL_HOSTS) - Number(a === ALL_HOSTS) || naturally(a, b)).map((h) => (
+				{hostsInOrder(tool.hosts).map((h) => (
 					<option key={h} value={h}>
 						{label(h)}
 					</option>
