@@ -3,6 +3,7 @@
 #include "export_html.h"
 
 #include "export/export.h"
+#include "sql/directory.h"
 
 #include <getopt.h>
 #include <stdio.h>

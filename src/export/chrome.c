@@ -3,6 +3,7 @@
  * of it and of its name, samples of counters, a process for each plane and a thread for each lane of a line.
  */
 #include "export/lanes.h"
+#include "sql/directory.h"
 
 struct writer {
 	struct ss_export *x;

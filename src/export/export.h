@@ -8,7 +8,10 @@
 
 #include "base/regex.h"
 #include "emit/out.h"
-#include "sql/directory.h"
+
+struct ss_model;
+struct ss_sql_directory;
+struct ss_sql_line;
 
 #define SS_EXPORT_LOSSES 4u
 

@@ -1,6 +1,8 @@
 /* lanes.c - see lanes.h. */
 #include "export/lanes.h"
 
+#include "sql/directory.h"
+
 #include <stdlib.h>
 
 /* Ends of the open events of a lane, the innermost last. */

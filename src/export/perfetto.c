@@ -5,6 +5,7 @@
 #include "export/lanes.h"
 
 #include "base/map.h"
+#include "sql/directory.h"
 #include "wire/pb_out.h"
 
 /* Fields of Trace, TracePacket, TrackDescriptor, TrackEvent and InternedData. */

@@ -1,6 +1,7 @@
 /* pprof.c - stacks as a profile of pprof: executions and ns of self time, gzip'ed. */
 #include "export/stacks.h"
 
+#include "sql/directory.h"
 #include "wire/gz_out.h"
 #include "wire/pb_out.h"
 

@@ -1,5 +1,6 @@
 /* selection.c - see export.h: what of a profile is asked for. */
 #include "export/export.h"
+#include "sql/directory.h"
 
 bool ss_export_counter(const struct ss_sql_line *line, uint32_t i, double *v)
 {

@@ -4,6 +4,7 @@
  */
 #include "export/lanes.h"
 #include "export/stacks.h"
+#include "sql/directory.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
 #include "export/export.h"
 
 #include "sql/copy.h"
+#include "sql/directory.h"
 
 static bool write_file(struct ss_export *x, const char *path, struct ss_err *err)
 {

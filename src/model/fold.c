@@ -1,5 +1,6 @@
 /* fold.c - see fold.h. */
 #include "model/fold.h"
+#include "model/host/host.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #ifndef SS_MODEL_FOLD_H
 #define SS_MODEL_FOLD_H
 
-#include "model/host/host.h"
+#include "model/host/part.h"
 #include "model/intern.h"
 #include "model/visit.h"
 

@@ -7,14 +7,17 @@
 #ifndef SS_SQL_ENGINE_H
 #define SS_SQL_ENGINE_H
 
-#include "sql/directory.h"
 #include "table/table.h"
 
 #include <sqlite3.h>
 
 enum ss_sql_end { SS_SQL_GOES_ON, SS_SQL_TIME_UP, SS_SQL_STOPPED, SS_SQL_ENDLESS };
 
+struct ss_model;
 struct ss_sql_answer;
+struct ss_sql_directory;
+struct ss_sql_line;
+struct ss_xstat;
 
 struct ss_sql {
 	sqlite3 *db;

@@ -9,6 +9,7 @@
 #ifndef SS_SQL_EVENTS_H
 #define SS_SQL_EVENTS_H
 
+#include "sql/directory.h"
 #include "sql/engine.h"
 
 enum {

@@ -2,6 +2,7 @@
  * events_plan.c - how to read `events` for a statement: which constraints are taken over, and what
  * that leaves.
  */
+#include "sql/directory.h"
 #include "sql/events.h"
 
 static char op_letter(int op)

@@ -6,6 +6,7 @@
 #include "sql/engine.h"
 
 #include "base/regex.h"
+#include "sql/directory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -292,7 +293,7 @@ static void wild_function(sqlite3_context *c, int n, sqlite3_value **v, bool lik
 	if (n > 2 && !ss_sql_text_of(c, v[2], &escape))
 		return;
 	if (n > 2 && escape.n != 1) {
-		sqlite3_result_error(c, "ESCAPE takes one letter of ASCII", -1);
+		sqlite3_result_error(c, "ESCAPE takes one ASCII character", -1);
 		return;
 	}
 	bool yes = like ? ss_sql_like(s, pattern, text, escape.n ? *escape.p : 0)

@@ -1,6 +1,7 @@
 /* sql.c - one connection, one statement: what it may do, and for how long. */
 #include "sql/sql.h"
 
+#include "base/buf.h"
 #include "sql/engine.h"
 #include "sql/rewrite.h"
 
@@ -219,14 +220,14 @@ static bool prepare(struct ss_sql_rows *r, struct ss_str text, struct ss_err *er
 	if (text.n > 1 << 20)
 		return ss_fail(err, SS_EINVAL, "the query is longer than a MiB");
 	if (memchr(text.p, 0, text.n))
-		return ss_fail(err, SS_EINVAL, "the query has a zero byte");
+		return ss_fail(err, SS_EINVAL, "the query contains a zero byte");
 	int code = sqlite3_prepare_v2(r->sql.db, text.p, (int)text.n, &r->stmt, &tail);
 	if (code != SQLITE_OK)
 		return fail(r, code, err);
 	if (!r->stmt)
 		return ss_fail(err, SS_EINVAL, "the query is empty");
 	if (!is_blank(r->sql.db, tail, (size_t)(text.p + text.n - tail)))
-		return ss_fail(err, SS_EINVAL, "more than one statement; ask one at a time");
+		return ss_fail(err, SS_EINVAL, "the query has more than one statement: run one at a time");
 	if (!sqlite3_stmt_readonly(r->stmt) || !sqlite3_column_count(r->stmt))
 		return ss_fail(err, SS_EINVAL,
 			       "the query may only read (SELECT, VALUES, EXPLAIN)");

@@ -6,6 +6,7 @@
 #include "sql/engine.h"
 
 #include "base/vec.h"
+#include "sql/directory.h"
 
 #include <stdlib.h>
 

@@ -7,6 +7,7 @@
 #include "hlo/text.h"
 #include "model/program/hlo_map.h"
 #include "model/program/hlo_op.h"
+#include "sql/directory.h"
 #include "sql/engine.h"
 #include "table/cols.h"
 

@@ -1,5 +1,6 @@
 /* tables_run.c - what is in the profile: hosts, planes, lines, steps, counters, allocations. */
 #include "model/runtime/memory.h"
+#include "sql/directory.h"
 #include "sql/engine.h"
 #include "table/cols.h"
 

@@ -1,4 +1,5 @@
 /* vtab.c - what all virtual tables share. */
+#include "sql/directory.h"
 #include "sql/engine.h"
 
 #include <stdlib.h>

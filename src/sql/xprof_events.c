@@ -1,6 +1,7 @@
 /*
  * xprof_events.c - the table `xprof_events`: events in the columns of XProf's database of events.
  */
+#include "sql/directory.h"
 #include "sql/engine.h"
 #include "sql/xprof_rows.h"
 

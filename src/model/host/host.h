@@ -107,13 +107,6 @@ struct ss_group {
 	uint32_t nparents, nchildren;
 };
 
-/* Facts derived from one host; the header of the same name describes each. */
-enum ss_host_part {
-#define HOST_PART(name) SS_HOST_##name,
-#include "model/host/parts.def"
-	SS_HOST_PART_COUNT
-};
-
 enum ss_source_state {
 	SS_HOST_IS_OPEN,
 	SS_HOST_IS_DESCRIBED,	/* not opened: ss_host_describe */

@@ -18,6 +18,13 @@
 
 #include <pthread.h>
 
+/* Facts derived from one host; the header of the same name describes each. */
+enum ss_host_part {
+#define HOST_PART(name) SS_HOST_##name,
+#include "model/host/parts.def"
+	SS_HOST_PART_COUNT
+};
+
 typedef void *ss_build_fn(void *owner, struct ss_err *err);
 typedef void ss_release_fn(void *data);
 

@@ -5,6 +5,7 @@
 #include "xprof/cli/xcli.h"
 
 #include "export/export.h"
+#include "sql/directory.h"
 #include "sql/write.h"
 
 #define TIMEOUT_MS 600000u
