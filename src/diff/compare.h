@@ -20,7 +20,7 @@ enum ss_diff_verdict {
 
 struct ss_str ss_diff_verdict_name(enum ss_diff_verdict v);
 
-/* An operation that is no more than this of the step is not worth a word. */
+/* An operation with a share of the step up to this is not mentioned. */
 #define SS_DIFF_LEAST_OP_FRAC 0.001
 
 /* Options of the user; 0: the default. */
@@ -97,8 +97,8 @@ bool ss_diff_compare_groups(struct ss_diff *d, const uint32_t *group, size_t n, 
 
 /*
  * Rows of the caller: n x runs samples a side, those of a row one after the other. A sample of n 0
- * is one of a run that spends no time on it, a mean NAN one that nothing is known of. `least`: a
- * smaller delta is not worth a word; above 0 for times, which are not below 0.
+ * is one of a run that spends no time on it; a sample with mean NAN is unknown. `least`: a smaller
+ * delta is not reported; above 0 for times, which are never negative.
  */
 bool ss_diff_compare_samples(struct ss_diff *d, const struct ss_sample *base, const struct ss_sample *new, size_t n, double least,
 			     struct ss_diff_row *out);

@@ -1,6 +1,6 @@
 /*
- * gate.h - may this change be merged? A comparison against limits. It passes nothing that it could
- * not judge.
+ * gate.h - compares two sides with limits: may a change be merged? What cannot be judged does not
+ * pass.
  */
 #ifndef SS_DIFF_GATE_H
 #define SS_DIFF_GATE_H

@@ -1,10 +1,10 @@
 /*
- * match.h - which operation of one program is which of another, although the compiler gave other
- * numbers, a scope has another name, or one operation became several.
+ * match.h - finds for each operation of one program its counterpart in another, even if the compiler
+ * gave other numbers, a scope has another name, or one operation became several.
  *
- * Level by level, each among what the levels before left; operations of equal keys are paired in
- * the order of first execution, in which the rows stand as well, base's first. Numbers at the end
- * of names are never part of a key. O(n log n).
+ * It works level by level, each on the operations that the earlier levels did not match. Operations with
+ * equal keys are paired in the order of first execution. The rows have the same order, base's first.
+ * Numbers at the end of names are never part of a key. O(n log n).
  */
 #ifndef SS_DIFF_MATCH_H
 #define SS_DIFF_MATCH_H

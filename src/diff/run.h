@@ -107,7 +107,7 @@ bool ss_diff_run_read(struct ss_diff_run *out, struct ss_model *m, struct ss_str
 /* The source of the begin and the end of a step: "marked", "derived from the device alone". */
 struct ss_str ss_diff_steps_from(const struct ss_diff_run *r);
 /*
- * A copy tells nothing of how much runs differ: if the last of n runs of a side is the same recording as another, it is
+ * A copy of a recording does not show how much runs differ: if the last of n runs of a side is the same recording as another, it is
  * released, the other notes it, and *n is one less. False: no memory.
  */
 bool ss_diff_run_drop_copy(struct ss_diff_run *v, size_t *n);

@@ -1,5 +1,5 @@
 /*
- * track.h - a history of runs in one SQLite file: figures of each, and since when they are as they are.
+ * track.h - a history of runs in one SQLite file: the metrics of each run, and when they changed.
  */
 #ifndef SS_DIFF_TRACK_H
 #define SS_DIFF_TRACK_H
@@ -33,7 +33,7 @@ struct ss_track_filter {
 
 bool ss_track_open(struct ss_track *t, const char *path, bool create, struct ss_err *err);
 void ss_track_close(struct ss_track *t);
-/* *known: the same profile was there before, and stays as it was. In a transaction of its own. */
+/* *known: the history already has this profile; it is not changed. Runs in its own transaction. */
 bool ss_track_add(struct ss_track *t, const struct ss_track_run *r, bool *known, struct ss_err *err);
 
 struct ss_track_change {

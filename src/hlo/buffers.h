@@ -63,7 +63,7 @@ struct ss_hlo_buffers {
 bool ss_hlo_buffers_read(struct ss_hlo_buffers *b, const struct ss_hlo_module *m, struct ss_err *err);
 void ss_hlo_buffers_free(struct ss_hlo_buffers *b);
 
-/* Lives as long as the program: nothing else is ever put in its place. */
+/* Lives as long as the program, and never changes. */
 static inline bool ss_hlo_alloc_is_indefinite(const struct ss_hlo_alloc *a)
 {
 	return a->thread_local_ || a->parameter || a->constant || a->live_out;

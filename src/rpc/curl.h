@@ -1,5 +1,5 @@
 /*
- * curl.h - libcurl's functions and constants, without its headers. Not for anybody outside of this folder.
+ * curl.h - libcurl's functions and constants, without its headers. Internal to this folder.
  */
 #ifndef SS_RPC_CURL_H
 #define SS_RPC_CURL_H
@@ -20,7 +20,7 @@ enum {
 };
 
 struct ss_err;
-/* SS_ENOTFOUND without libcurl. The first call is made before there are other threads that may make one. */
+/* SS_ENOTFOUND without libcurl. The first call must come before other threads may call it. */
 bool ss_curl_load(struct ss_curl *lib, struct ss_err *err);
 
 #endif

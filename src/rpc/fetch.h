@@ -1,6 +1,6 @@
 /*
- * fetch.h - one question over HTTP or HTTPS, by libcurl, which is loaded when it is first needed:
- * linked, it and what it drags in would be read at every start of the program.
+ * fetch.h - one request over HTTP or HTTPS with libcurl, which is loaded when it is first needed: if
+ * it were linked, every start of the program would load it and its own libraries.
  */
 #ifndef SS_RPC_FETCH_H
 #define SS_RPC_FETCH_H

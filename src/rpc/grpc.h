@@ -46,7 +46,7 @@ enum ss_grpc_code ss_grpc_code_of(struct ss_str text);
 /* The gRPC status for a status of HTTP or an error of HTTP/2, if gRPC's own status is missing. */
 enum ss_grpc_code ss_grpc_code_of_http(unsigned status);
 enum ss_grpc_code ss_grpc_code_of_h2(uint32_t error);
-/* A failure of ours for the other side. */
+/* One of our errors as the status that the other side gets. */
 enum ss_grpc_code ss_grpc_code_of_err(enum ss_errcode code);
 
 /* grpc-message: bytes outside of printable ASCII, and '%', as %XX. What is malformed is left as it is. */
@@ -55,7 +55,7 @@ void ss_grpc_percent_decode(char *out, size_t cap, struct ss_str text);
 
 /* grpc-timeout: at most eight digits and a unit; rounded up to what can be said. */
 void ss_grpc_timeout_print(char out[24], int64_t ns);
-/* False when malformed. Beyond 292 years it is the longest there is. */
+/* False when malformed. More than 292 years become the largest value. */
 bool ss_grpc_timeout_parse(struct ss_str text, int64_t *ns);
 
 #define SS_GRPC_PREFIX 5	/* bytes before a message: compressed?, length */

@@ -1,11 +1,10 @@
 /*
  * grpc_calls.h - the two halves of the gRPC server: grpc_calls.c takes calls out of a session and
- * puts answers into it, grpc_server.c has the connections and the loop. Not for anybody outside of
- * them.
+ * puts answers into it, grpc_server.c has the connections and the loop. Internal to them.
  *
  * The loop's thread owns connections, sessions and calls; a worker's thread owns a call from the
- * moment its request is whole until its handler has returned. Over that border go only: the list of
- * calls that are done, under the server's lock, and the flag that a call is gone. A call whose
+ * moment its request is complete until its handler has returned. The two threads share only the list
+ * of calls that are done, under the server's lock, and the flag that a call is gone. A call whose
  * stream ends while its handler works stays behind without a connection and is freed when the
  * handler has returned.
  */
@@ -79,18 +78,18 @@ struct ss_grpc_server {
 	uint64_t pending_bytes;
 };
 
-/* Have the loop look after what has changed. */
+/* Wake the loop, so that it handles what has changed. */
 void ss_rpc_wake(struct ss_grpc_server *s);
 
 /* The session of a new connection, which makes calls of what comes in. */
 bool ss_rpc_new_session(struct ss_rpc_conn *c, struct ss_err *err);
 /* Send what is in call->answer. */
 void ss_rpc_send_answer(struct ss_rpc_call *call);
-/* Answer without a handler, unless one works already. */
+/* Answer without a handler, unless a handler is running already. */
 void ss_rpc_refuse(struct ss_rpc_call *call, enum ss_grpc_code code, const char *text);
 /* The deadline passed in the middle of the work. */
 void ss_rpc_give_up(struct ss_rpc_call *call);
-/* The stream is over, or the connection: whoever works on the call is told. */
+/* The stream or the connection has ended: tells the handler of the call. */
 void ss_rpc_leave_call(struct ss_rpc_call *call);
 void ss_rpc_free_call(struct ss_rpc_call *call);
 

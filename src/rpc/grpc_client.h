@@ -27,9 +27,9 @@ struct ss_grpc_channel_config {
 	const char *token;		/* sent as "authorization: Bearer ...", or NULL */
 	unsigned connect_ms;		/* until the server has greeted; 0: 20,000 */
 	/*
-	 * While calls are in work and nothing is heard for so long, ask whether the other side is
-	 * there, and give up when it says nothing for as long again. 0: never, which gRPC servers
-	 * prefer: they break off what asks more often than each five minutes.
+	 * If no byte arrives for this time while calls are in progress, send a ping, and give up if
+	 * no answer arrives within the same time. 0: never, which gRPC servers prefer: they close
+	 * connections that ping more often than every five minutes.
 	 */
 	unsigned keepalive_ms;
 };
@@ -39,11 +39,11 @@ struct ss_grpc_channel_config {
  * the calls say. NULL: SS_EINVAL or SS_EIO.
  */
 struct ss_grpc_channel *ss_grpc_channel_open(const struct ss_grpc_channel_config *config, struct ss_err *err);
-/* The same over a connected socket, which is taken over also on failure. The target is for messages and headers. */
+/* The same over a connected socket, which it owns from then on, also after a failure. The target is for messages and headers. */
 struct ss_grpc_channel *ss_grpc_channel_adopt(int fd, const struct ss_grpc_channel_config *config, struct ss_err *err);
 /* Calls that have not ended end as CANCELLED; they must be freed still, before or after. */
 void ss_grpc_channel_close(struct ss_grpc_channel *ch);
-/* Has it been connected, and does it still take calls? */
+/* Has it been connected, and does it still accept calls? */
 bool ss_grpc_channel_up(const struct ss_grpc_channel *ch);
 
 /*

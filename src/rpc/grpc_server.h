@@ -1,10 +1,10 @@
 /*
  * grpc_server.h - answering unary gRPC methods: one thread with a poll loop for all connections,
- * one more for each call in work, so that a handler may take its time.
+ * one more for each call in progress, so that a handler may run for long.
  *
  * Needs nothing but base/ and nghttp2, for programs that carry a server in them. What comes from
  * outside is bounded: connections, calls, bytes of a request, bytes of all unfinished requests,
- * time without a word. docs/security.md has the numbers.
+ * time without traffic. docs/security.md has the numbers.
  */
 #ifndef SS_RPC_GRPC_SERVER_H
 #define SS_RPC_GRPC_SERVER_H
@@ -47,7 +47,7 @@ struct ss_grpc_server_config {
 	const struct ss_grpc_method *methods;	/* stay until the server has stopped */
 	size_t nmethods;
 	const struct ss_tls *tls;	/* NULL: none. Outlives the server */
-	const char *token;		/* callers must send "authorization: Bearer <token>"; NULL: nobody is asked */
+	const char *token;		/* callers must send "authorization: Bearer <token>"; NULL: they need none */
 	unsigned max_connections;	/* 0: 64 */
 	/*
 	 * For one address (IPv6: one network of 64 bits). 0: 16, and no limit for this machine,
@@ -65,9 +65,9 @@ struct ss_grpc_server_config {
 /* Listens when it returns. NULL: SS_EIO says why not. */
 struct ss_grpc_server *ss_grpc_server_start(const struct ss_grpc_server_config *config, struct ss_err *err);
 uint16_t ss_grpc_server_port(const struct ss_grpc_server *s);
-/* Can only this machine reach it? */
+/* True if only this machine can reach it. */
 bool ss_grpc_server_loopback(const struct ss_grpc_server *s);
-/* Talk over a connected socket as if it had been accepted; for tests. Takes `fd` over. */
+/* Serve a connected socket as if it had been accepted; for tests. The server owns `fd` from then on. */
 bool ss_grpc_server_adopt(struct ss_grpc_server *s, int fd);
 /*
  * Take no more calls, give those in work up to `grace_ms`, then cancel them; returns when all
@@ -75,7 +75,7 @@ bool ss_grpc_server_adopt(struct ss_grpc_server *s, int fd);
  */
 void ss_grpc_server_stop(struct ss_grpc_server *s, unsigned grace_ms);
 
-/* For handlers: has the caller gone, or the deadline passed? Then nobody waits for the answer. */
+/* For handlers: true if the caller is gone or the deadline has passed, so that nobody waits for the answer. */
 bool ss_grpc_asked_gone(const struct ss_grpc_asked *asked);
 /* Sleep for so long; false as soon as nobody waits any more. */
 bool ss_grpc_asked_sleep(const struct ss_grpc_asked *asked, int64_t ns);

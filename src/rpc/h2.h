@@ -1,6 +1,6 @@
 /*
- * h2.h - an HTTP/2 connection: an nghttp2 session and the link under it. What client and server
- * share; not for anybody outside of this folder.
+ * h2.h - an HTTP/2 connection: an nghttp2 session and the link under it. Client and server share it.
+ * Internal to this folder.
  */
 #ifndef SS_RPC_H2_H
 #define SS_RPC_H2_H
@@ -23,7 +23,7 @@ struct ss_h2 {
 	int64_t sent_ns;
 	uint8_t first[8];	/* what the other side began with, to tell what it is */
 	size_t nfirst;
-	bool over;		/* nothing is to be read any more */
+	bool over;		/* there is nothing more to read */
 	bool backlog;		/* there is more to read that poll does not see */
 	char why[500];		/* why it is over; "" when it ended in order */
 };

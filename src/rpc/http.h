@@ -1,7 +1,7 @@
 /*
  * http.h - an HTTP server on one address: a thread a connection, one handler for all requests.
  *
- * Knows no route and no domain word. A handler fills in a reply: bytes, or a reader that may block
+ * It knows neither routes nor profiles. A handler fills in a reply: bytes, or a reader that may block
  * until it has more. Limits on connections, header size and idle time are set here; so is what
  * every reply carries (nosniff, a content security policy, no-cache).
  */
@@ -49,7 +49,7 @@ typedef void ss_http_done_fn(void *arg);
 
 struct ss_http_reply {
 	unsigned status;
-	const char *type;		/* content type, static */
+	const char *type;		/* content type, a static text */
 	bool gzip;			/* the body is gzip'ed */
 	bool vary;			/* it would not be for another client */
 	struct ss_str etag;		/* with its quotes; "" for none */
@@ -65,7 +65,7 @@ struct ss_http_reply {
 	void *read_arg;
 };
 
-/* Must set status, type and a body. Runs on the connection's thread, so it may take its time. */
+/* Must set status, type and a body. Runs on the connection's thread, so it may run for long. */
 typedef void ss_http_handler(void *arg, const struct ss_http_req *req, struct ss_http_reply *reply);
 
 struct ss_http_config {
@@ -76,8 +76,8 @@ struct ss_http_config {
 	unsigned idle_s;		/* a connection without traffic is closed after so long; 0: 60 */
 	const char *csp;		/* Content-Security-Policy */
 	/*
-	 * A secret that whoever asks must know, or NULL: as "Authorization: Bearer ...", or as
-	 * ?token=... once, which a browser gets a cookie for. Handlers see neither.
+	 * The secret that each request must have, or NULL: as "Authorization: Bearer ...", or once as
+	 * ?token=..., for which a browser gets a cookie. Handlers see neither.
 	 */
 	const char *token;
 	const char *tls_cert, *tls_key;	/* texts in PEM, until the server has stopped; NULL: without TLS */

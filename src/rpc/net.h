@@ -30,13 +30,13 @@ int64_t ss_net_now_ns(void);
 int ss_net_listen(const char *bind, uint16_t port, bool *loopback, struct ss_err *err);
 /* Is every address of this name one that only this machine can reach? */
 bool ss_net_is_local(const char *bind);
-/* Is it this secret? Takes a time that does not tell how much of it is right. */
+/* Is it this secret? The time of the comparison does not depend on how many bytes are right. */
 bool ss_net_knows(struct ss_str given, const char *secret);
 /* The port a socket is bound to, 0 when it is not. */
 uint16_t ss_net_port(int fd);
 /*
- * Whom connections of one peer are counted by: its address, IPv4 as IPv6; of IPv6 the network, whose
- * other 64 bits a peer may choose.
+ * The key by which the connections of one peer are counted: its address, IPv4 as IPv6; of IPv6 the
+ * 64 bits of the network, because a peer may choose the other 64.
  */
 struct ss_net_from {
 	uint8_t address[16];
@@ -48,11 +48,11 @@ static inline bool ss_net_same(const struct ss_net_from *a, const struct ss_net_
 {
 	return a->known && b->known && memcmp(a->address, b->address, sizeof(a->address)) == 0;
 }
-/* Small frames go out at once, and a peer that vanished is noticed within a minute or two. */
+/* Send small frames at once, and detect within two minutes that a peer has vanished. */
 void ss_net_tune(int fd);
 bool ss_net_nonblocking(int fd);
 
-/* Can it be read, at once or within so long? Never with fd -1. */
+/* Can it be read, now or within this time? Never with fd -1. */
 bool ss_net_wait_readable(int fd, int ms);
 static inline bool ss_net_readable(int fd)
 {

@@ -1,6 +1,6 @@
 /*
- * openssl.h - OpenSSL's functions, looked up when they are first needed, and its constants with SS_ before their names. Not for
- * anybody outside of this folder.
+ * openssl.h - OpenSSL's functions, looked up when they are first needed, and its constants with SS_ before their names. Internal
+ * to this folder.
  */
 #ifndef SS_RPC_OPENSSL_H
 #define SS_RPC_OPENSSL_H

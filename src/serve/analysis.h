@@ -1,6 +1,6 @@
 /*
  * analysis.h - the service ProfileAnalysis over gRPC: the runs, the answers of the tools, and taking
- * profiles, for programs that know it. A second door to the HTTP routes: what they answer, it answers.
+ * profiles, for programs that use it. It gives the same answers as the HTTP routes.
  */
 #ifndef SS_SERVE_ANALYSIS_H
 #define SS_SERVE_ANALYSIS_H
@@ -13,7 +13,7 @@ struct ss_analysis;
 struct ss_analysis_config {
 	const char *bind;
 	uint16_t port;		/* 0: any that is free */
-	const char *token;	/* must be there where not only this machine can ask */
+	const char *token;	/* required if other machines can reach the port */
 	const struct ss_tls *tls;	/* NULL: none */
 	ss_http_handler *handler; /* of the routes */
 	struct ss_server_state *srv;

@@ -1,5 +1,5 @@
 /*
- * answers.h - finished answers, kept as they were sent, by what they are an answer to.
+ * answers.h - a cache of finished answers, in the form in which they were sent.
  *
  * Every answer has the text of what it answers: the request and the exact state of the files it was made
  * from. Texts are compared, not hashes of them, which somebody who chooses requests could make collide; so
@@ -22,13 +22,13 @@ struct ss_answers {
 	pthread_mutex_t lock;
 	struct ss_answer *list;	/* last used first */
 	size_t n, bytes, max_bytes;
-	void *spare;		/* memory of an answer that was thrown out, or NULL */
+	void *spare;		/* memory of an evicted answer, or NULL */
 };
 
 void ss_answers_init(struct ss_answers *c, size_t max_bytes);
 void ss_answers_release(struct ss_answers *c);
 /*
- * A kept answer, held until ss_answer_drop, also when it is thrown out or the whole store is
+ * A cached answer. It stays valid until ss_answer_drop, even if it is evicted or the whole cache is
  * released meanwhile. Any number of readers may hold one; sending it needs no copy.
  */
 struct ss_answer {
@@ -41,10 +41,10 @@ struct ss_answer {
 	char what[];
 };
 
-/* NULL when there is none. An answer may be kept twice, packed and not. */
+/* NULL when there is none. An answer may be cached twice, with and without gzip. */
 struct ss_answer *ss_answers_hold(struct ss_answers *c, struct ss_str what, bool gzip);
 void ss_answer_drop(void *answer);
-/* An answer of more bytes is not kept. */
+/* An answer of more bytes is not cached. */
 size_t ss_answers_limit(const struct ss_answers *c);
 /*
  * Keep an answer, whose malloc'ed body becomes the store's, and hold it. NULL, and the body stays
@@ -55,11 +55,11 @@ struct ss_answer *ss_answers_keep(struct ss_answers *c, struct ss_str what, stru
 				  const char *type);
 
 /*
- * Large answers are made in memory of those before: fresh memory costs as much as filling it. What is
- * taken is malloc'ed, so large as n says, and the caller's; p is NULL when there is none.
+ * Large answers reuse the memory of earlier answers, because fresh memory costs as much as filling
+ * it. The block is malloc'ed, has n bytes, and belongs to the caller; p is NULL when there is none.
  */
 struct ss_str ss_answers_take_spare(struct ss_answers *c);
-/* Give memory, malloc'ed or NULL, that nobody needs any more. One block is kept, others are freed. */
+/* Give back memory, malloc'ed or NULL. One block is kept, others are freed. */
 void ss_answers_give_spare(struct ss_answers *c, void *p);
 
 #endif

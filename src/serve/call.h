@@ -1,6 +1,5 @@
 /*
- * call.h - a request in work, for the files that answer routes. Not for anybody outside of this
- * folder.
+ * call.h - a request in progress, for the files that answer routes. Internal to this folder.
  */
 #ifndef SS_SERVE_CALL_H
 #define SS_SERVE_CALL_H
@@ -24,30 +23,30 @@ struct ss_server_state {
 	size_t most_rows;	/* of a table in JSON; 0: all */
 	uint64_t build;		/* differs between binaries: part of every ETag */
 	const char *src_prefix;
-	const char *history;	/* a file of `stepscope track`, or NULL */
-	const char *allow_host;	/* a further name of ours; "*": any */
+	const char *history;	/* a database of `stepscope track`, or NULL */
+	const char *allow_host;	/* a further host name of this server; "*": any */
 	bool guarded;		/* requests need a token */
 	bool loopback;
 	atomic_bool warming;	/* warm.h */
-	bool capture_by_get;	/* of any client; else GET is for pages of this server */
+	bool capture_by_get;	/* any client may capture by GET; else only pages of this server */
 	const char *capture_dir; /* where profiles may be written that are taken for a client; NULL: nowhere */
 	atomic_bool capturing;	/* one at a time */
 	int stop[2];		/* a pipe: readable when a profile that is being taken is to end now; -1 without capture_dir */
 };
 
 /*
- * One profile at a time: false while another is being taken. What was begun is ended by
- * ss_capture_over.
+ * One profile at a time: false while another is being taken. ss_capture_over ends what this has
+ * begun.
  */
 bool ss_capture_begin(struct ss_server_state *srv);
 void ss_capture_over(struct ss_server_state *srv);
-/* End the one that is being taken: nothing of it stays. */
+/* Cancel the profile that is being taken; nothing of it is kept. */
 void ss_capture_cancel(struct ss_server_state *srv);
 
-/* A form on another site may make a browser post to us, but not hide where it comes from. */
+/* A form on another site can make a browser send a POST, but cannot hide its origin. */
 bool ss_origin_is_ours(const struct ss_http_req *req);
 /*
- * May a page that is not ours have made the browser send this? A form or an image elsewhere could.
+ * Could a page of another site have made the browser send this, for example by a form or an image?
  */
 bool ss_from_elsewhere(const struct ss_http_req *req);
 
@@ -97,13 +96,13 @@ bool ss_call_select(struct ss_call *c, const struct ss_run *run, const struct ss
 struct ss_str *ss_call_hosts(struct ss_call *c, const struct ss_run *run, const char *kind, bool all, bool only_all,
 			     size_t *n);
 
-/* The ETag of what a text says, or of what it describes. p is NULL when memory is out. */
+/* The ETag of a text, or of what the text describes. p is NULL when memory is out. */
 struct ss_str ss_etag_of(struct ss_arena *a, struct ss_str text);
-/* All of a reply's body, from wherever it comes; it is given back. False: it is not whole. */
+/* The whole body of a reply, whatever its source; the reply is released. False: the body is incomplete. */
 bool ss_reply_read(struct ss_http_reply *r, struct ss_buf *body);
 /* Replies. `o` is finished and freed. */
 bool ss_reply_out(struct ss_call *c, unsigned status, const char *type, struct ss_out *o, struct ss_err *err);
-/* A tool's answer, from what is kept or made now; `format` one of those that go over HTTP. */
+/* A tool's answer, cached or computed now; `format` is one of those for HTTP. */
 bool ss_reply_tool(struct ss_call *c, const struct ss_tool *tool, const struct ss_run *run, const struct ss_selection *sel,
 		   enum ss_format format, struct ss_err *err);
 
@@ -116,7 +115,7 @@ struct ss_job;
 typedef bool ss_job_fn(struct ss_model *m, void *arg, struct ss_arena *arena, struct ss_out *o, struct ss_err *err);
 bool ss_reply_model(struct ss_call *c, const struct ss_selection *sel, struct ss_str key, const char *type, ss_job_fn *make,
 		    const void *arg, size_t arg_bytes, struct ss_err *err);
-/* The same with a function that can do with a model that visits its hosts. */
+/* The same for a function that also works with a model that visits its hosts. */
 bool ss_reply_visit(struct ss_call *c, const struct ss_selection *sel, struct ss_str key, const char *type, ss_job_fn *make,
 		    const void *arg, size_t arg_bytes, struct ss_err *err);
 

@@ -24,8 +24,8 @@ struct ss_catalog {
 void ss_catalog_init(struct ss_catalog *c, const struct ss_location *place);
 void ss_catalog_release(struct ss_catalog *c);
 /*
- * The newest snapshot, made anew when it is older than `max_age_ms`; -1: any will do. A slow scan
- * is good for ten times as long as it took, whatever the age: looking must not become all we do.
+ * The newest snapshot. It is made again if it is older than `max_age_ms`; -1: any age. The result of a
+ * slow scan is used for ten times as long as the scan took, so that scans do not take all the time.
  */
 struct ss_snapshot *ss_catalog_get(struct ss_catalog *c, int64_t max_age_ms, struct ss_err *err);
 void ss_catalog_put(struct ss_catalog *c, struct ss_snapshot *s);

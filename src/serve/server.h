@@ -19,13 +19,13 @@ struct ss_server_config {
 	const char *bind;		/* NULL: 127.0.0.1 */
 	uint16_t port;			/* 0: any that is free */
 	uint64_t memory_bytes;		/* for opened profiles; 0: half of the machine's */
-	unsigned idle_s;		/* profiles nobody asks for are given back after so long; 0: 300 */
-	bool offline;			/* nobody can ask over a network: ss_server_ask alone */
+	unsigned idle_s;		/* profiles without requests are closed after this time; 0: 300 */
+	bool offline;			/* no port is opened: only ss_server_ask asks */
 	bool visits;			/* tools that need no open host read each and close it: less memory, more work */
 	size_t most_rows;		/* of a table in JSON, a note says how many there are; 0: all */
-	const char *token;		/* who asks over HTTP must know it (http.h); NULL: nobody is asked */
-	bool open;			/* others than this machine may ask without one; SS_EINVAL without this */
-	const char *allow_host;		/* a further name that browsers may call us by; NULL: none */
+	const char *token;		/* required of each HTTP request (http.h); NULL: none */
+	bool open;			/* other machines may ask without a token; without this that is SS_EINVAL */
+	const char *allow_host;		/* a further host name of this server; NULL: none */
 	const char *src_prefix;		/* for XProf's page, /config; NULL: none */
 	const char *history;		/* a file of `stepscope track` to show; NULL: none */
 	/*
@@ -38,7 +38,7 @@ struct ss_server_config {
 	bool grpc;			/* ProfileAnalysis as well, at `bind`: analysis.h */
 	uint16_t grpc_port;		/* 0: any that is free */
 	const char *tls_cert, *tls_key;	/* files in PEM: TLS on both ports; NULL: none */
-	const char *grpc_token;		/* who asks must have it; needed where others than this machine can ask */
+	const char *grpc_token;		/* required of each call; must be set if other machines can ask */
 };
 
 /* Listens when it returns; NULL on failure. The log directory was scanned once by then. */
@@ -58,10 +58,11 @@ const char *ss_server_why_empty(const struct ss_server *s);
  */
 bool ss_server_ask(struct ss_server *s, const char *path, const struct ss_http_arg *args, size_t nargs, struct ss_buf *body,
 		   struct ss_err *err);
-/* To be called every half minute or so: gives back what is idle. */
+/* Closes idle profiles. To be called about every 30 s. */
 void ss_server_sweep(struct ss_server *s);
 /*
- * End at once. False: requests are in work still; nothing was freed, and the process is best ended.
+ * Stop at once. False: requests are still in progress; nothing was freed, and the process should
+ * exit.
  */
 bool ss_server_stop(struct ss_server *s);
 

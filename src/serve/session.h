@@ -1,11 +1,10 @@
 /*
  * session.h - opened profiles, shared by concurrent requests and kept between them.
  *
- * A session is a model over one selection of hosts, pinned while somebody works with it. Hosts are
- * shared by all sessions that hold them. A file that changed (size, time or inode) is opened anew
- * for the next session; who has the old one keeps it. What nobody holds is given back when it has
- * been idle for a while, and earlier, oldest first, when all together take more than their share of
- * memory.
+ * A session is a model over one selection of hosts, pinned while a request uses it. Hosts are shared by
+ * all sessions that hold them. A file that changed (size, time or inode) is opened again for the next
+ * session; sessions with the old one keep it. Unused profiles are closed after some idle time, and
+ * earlier, oldest first, when all together exceed their memory limit.
  */
 #ifndef SS_SERVE_SESSION_H
 #define SS_SERVE_SESSION_H
@@ -29,10 +28,10 @@ void ss_sessions_visit_all(struct ss_sessions *c);
 struct ss_session *ss_session_open(struct ss_sessions *c, const struct ss_host_file *const *files, size_t n,
 				   struct ss_err *err);
 
-/* More hosts than these are not kept open for somebody who visits them (model/visit.h). */
+/* If a request visits more hosts than this (model/visit.h), they are not kept open. */
 #define SS_MAX_OPEN_HOSTS 8
 
-/* The same for somebody who can do with a model that visits its hosts. */
+/* The same for a request that also works with a model that visits its hosts. */
 struct ss_session *ss_session_open_visiting(struct ss_sessions *c, const struct ss_host_file *const *files, size_t n,
 					    struct ss_err *err);
 struct ss_model *ss_session_model(const struct ss_session *s);
@@ -43,7 +42,7 @@ struct ss_model *ss_session_model(const struct ss_session *s);
 bool ss_session_intact(const struct ss_session *s, struct ss_err *err);
 void ss_session_close(struct ss_sessions *c, struct ss_session *s);
 
-/* Give back what has been idle for too long. To be called now and then. */
+/* Closes what has been idle for too long. To be called regularly. */
 void ss_sessions_sweep(struct ss_sessions *c);
 
 #endif

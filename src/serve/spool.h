@@ -1,5 +1,5 @@
 /*
- * spool.h - an answer between the thread that makes it and the connection that takes it.
+ * spool.h - passes an answer from the thread that makes it to the connection that sends it.
  *
  * The maker runs in a thread of its own and writes to a struct ss_out. A small answer is waited for
  * and comes whole, so that it has a length and may be kept; a large one begins to flow when `limit`
@@ -26,11 +26,11 @@ bool ss_spool_settle(struct ss_spool *s, struct ss_err *err);
 bool ss_spool_take(struct ss_spool *s, char **body, size_t *n);
 /* After that: memory that the answer did not need, malloc'ed, the caller's, or NULL. */
 void *ss_spool_take_room(struct ss_spool *s);
-/* Send what flows through gzip. To be said before the first read. */
+/* Compress with gzip what is streamed. To be called before the first read. */
 bool ss_spool_gzip(struct ss_spool *s);
 /* An ss_http_read_fn: arg is the spool. */
 long ss_spool_read(void *spool, char *buf, size_t n);
-/* Break off if need be, and wait for the maker to end. */
+/* Cancel the answer if it is unfinished, and wait for the maker to end. */
 void ss_spool_end(struct ss_spool *s);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * turns.h - how many requests of a kind may be in work at the same time.
+ * turns.h - limits how many requests of a kind are in progress at the same time.
  *
  * If all places are taken, a thread waits for one. A place that is held for longer than `hold_ms` is
  * given to a waiting thread, because its holder only waits for its client by then: a client that reads

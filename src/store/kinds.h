@@ -1,5 +1,5 @@
 /*
- * kinds.h - files that are no profiles and that tools read all the same, told by their names.
+ * kinds.h - files that are not profiles but that tools read; their names tell their kinds.
  *
  * Two places hold such files. Beside a profile: what the program itself logged, anywhere in the
  * directory that holds plugins/profile (TensorBoard's event files). In a run's own directory: what

@@ -1,6 +1,6 @@
 /*
  * scan_walk.h - the state of a walk over a directory tree: scan.c reads the directories, scan_runs.c makes runs of their files.
- * For nobody else.
+ * Internal to them.
  */
 #ifndef SS_STORE_SCAN_WALK_H
 #define SS_STORE_SCAN_WALK_H
@@ -46,7 +46,7 @@ struct ss_walk_unsure {
 /* Names that differ in their numbers only. */
 struct ss_walk_form {
 	size_t nmissed; /* files looked at that are no traces */
-	size_t chosen;	/* to be looked at next */
+	size_t chosen;	/* looked at next */
 	bool has_trace;
 };
 
@@ -97,7 +97,7 @@ void ss_walk_add_unsure(struct ss_walk *w, struct ss_str name);
 /* Hand over the traces among them. */
 typedef void ss_walk_take_fn(struct ss_walk *w, const struct ss_walk_dir *d, int dir, struct ss_str name);
 void ss_walk_look_inside(struct ss_walk *w, const struct ss_walk_dir *d, int dir, ss_walk_take_fn *take);
-/* When all is done: how many were not looked into. */
+/* After the walk: reports how many files were not looked into. */
 void ss_walk_tell_rest(struct ss_walk *w);
 
 #endif

@@ -8,7 +8,7 @@
  *
  * Where a directory holds no `plugins/profile` anywhere, every directory with *.xplane.pb files in
  * it is a run, named by its path from there (the top itself by its last component): so a run, a
- * directory of runs and a heap of copied files open as well.
+ * directory of runs and a directory of copied files open as well.
  *
  * PyTorch's traces that stand among a run's profiles are one more run, `<run>.pytorch`.
  *
@@ -72,7 +72,7 @@ struct ss_store {
 	struct ss_skipped *skipped; /* the first SS_SKIPPED_MAX, in the order of the walk */
 	size_t nskipped, nskipped_all;
 	size_t ndirs, nfiles;	/* visited */
-	size_t nunread;		/* files whose names do not say what they are, and that were not looked into */
+	size_t nunread;		/* files whose names do not tell their kind and that were not looked into */
 	bool stopped;		/* a bound was reached: there may be more runs */
 	struct ss_arena arena;
 };
@@ -101,7 +101,7 @@ bool ss_store_reads(struct ss_str path);
 
 /* NULL if there is none. */
 const struct ss_run *ss_store_run(const struct ss_store *s, struct ss_str name);
-/* Is there anything that a tool could read? */
+/* Does it hold anything that a tool reads? */
 static inline bool ss_run_holds(const struct ss_run *run)
 {
 	return run->nhosts || run->own.n || run->sidecar.n;
@@ -122,7 +122,7 @@ const struct ss_run *ss_store_newest(const struct ss_store *s);
 const struct ss_run *ss_store_newest_with(const struct ss_store *s, const char *kind);
 /* Is what `path` leads to, links resolved, the canonical directory `root` or inside of it? */
 bool ss_store_inside(struct ss_str root, const char *path);
-/* Has a host come or gone since the scan? */
+/* Was a host added or removed since the scan? */
 bool ss_run_changed(const struct ss_run *run);
 
 #define SS_ALL_HOSTS "ALL_HOSTS"

@@ -1,6 +1,6 @@
 /*
- * inference_words.h - what a slow request spent its time on, in sentences: the conclusion of
- * inference_profile.
+ * inference_words.h - the conclusion of inference_profile: sentences on how slow requests spent their
+ * time.
  */
 #ifndef SS_TOOLS_INFERENCE_WORDS_H
 #define SS_TOOLS_INFERENCE_WORDS_H

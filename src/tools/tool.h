@@ -91,7 +91,7 @@ struct ss_tool {
 /* Has this host, opened but not loaded, data for it? A trace in another format tells less than a profile. */
 bool ss_tool_present(const struct ss_tool *t, const struct ss_host *first);
 
-/* Run it, and for people say what it comes to. Of many hosts its facts are gathered first. */
+/* Run it, and for people add the conclusion. With many hosts, the facts it needs are gathered first. */
 bool ss_tool_run(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 /* Only the second half, for tables that exist already: those of a stored answer. */
 bool ss_tool_conclude(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err);

@@ -13,13 +13,13 @@ struct ss_str ss_plain_words(struct ss_arena *arena, struct ss_str html);
  * out.
  */
 struct ss_str ss_prop_words(const struct ss_result *r, const char *id);
-/* Add those that are there to the conclusion. */
+/* Adds those that exist to the conclusion. */
 void ss_say_props(struct ss_result *r, const char *const *ids, size_t n);
 
 /* A sentence of its own. */
 #define ss_say(r, ...) ss_result_say((r), ss_arena_printf((r)->arena, __VA_ARGS__))
 
-/* A few words, for printf: ss_value_words(unit, v).s */
+/* A short text, for printf: ss_value_words(unit, v).s */
 struct ss_words {
 	char s[112];
 };
@@ -28,7 +28,7 @@ struct ss_words {
 struct ss_words ss_value_words(enum ss_unit unit, double value);
 /* "1 run", "3 runs" */
 struct ss_words ss_count_words(double n, const char *noun);
-/* "12.3 ms of 40.1 ms (30.7%)"; the first alone where the whole is not known. */
+/* "12.3 ms of 40.1 ms (30.7%)"; the first part alone if the whole is unknown. */
 struct ss_words ss_share_words(enum ss_unit unit, double part, double whole);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * judge.h - what rules read, and how they say what they find. Internal to this folder.
+ * judge.h - the input of the rules, and the functions with which a rule adds a finding. Internal to this folder.
  */
 #ifndef SS_VERDICT_JUDGE_H
 #define SS_VERDICT_JUDGE_H
@@ -17,7 +17,7 @@ struct ss_judged_unit {
 	const struct ss_time_unit *u;
 	const struct ss_time_host *h;
 	struct ss_wait wait;
-	double wait_frac; /* of its window: waited for others in collectives that nothing hides */
+	double wait_frac; /* of its window: time in which it waited for others in collectives that nothing hides */
 };
 
 struct ss_judge {
@@ -43,40 +43,40 @@ struct ss_judge {
 double ss_unit_frac(const struct ss_judged_unit *u, enum ss_time_class c, enum ss_time_region r);
 double ss_unit_step_frac(const struct ss_judged_unit *u, enum ss_time_class c); /* usual and outlying steps */
 
-/* A class over all units: the mean of those that it befalls, and the one where it is most. */
+/* A class over all units: the mean of the units that have it, and the unit with the largest share. */
 struct ss_befallen {
 	double frac;
-	size_t n; /* units that it befalls */
+	size_t n; /* units that have it */
 	const struct ss_judged_unit *worst; /* NULL: none */
 };
 struct ss_befallen ss_befalls(const struct ss_judge *j, enum ss_time_class c);
 
-/* The displayed name: kernels have their short name. */
+/* The displayed name; of a kernel its short name. */
 struct ss_str ss_shown_name(struct ss_judge *j, const struct ss_time_subject *s);
-/* The largest of a unit in a class, in steps (or between them); NULL. */
+/* The largest subject of a unit in a class, in steps (or between them); NULL: there is none. */
 const struct ss_time_subject *ss_largest(const struct ss_judged_unit *u, enum ss_time_class c, bool between);
 uint64_t ss_subject_ps(const struct ss_time_subject *s, bool between);
 
-/* A new finding; NULL when memory is out. Good until the next. */
+/* A new finding, valid until the next is made; NULL when memory is out. */
 struct ss_verdict_finding *ss_find(struct ss_judge *j, enum ss_cause c, double share_frac);
-/* Formatted into the arena, cut to what is allowed. */
+/* Formatted into the arena, cut to SS_MOST_TEXT_BYTES. */
 struct ss_str ss_say(struct ss_judge *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "7.55 ms". */
 struct ss_str ss_say_time(struct ss_judge *j, double ps);
-/* The first bytes of the text, cut between characters. */
+/* The first bytes of the text; no UTF-8 character is cut. */
 struct ss_str ss_cut(struct ss_str s, size_t max);
 void ss_prove(struct ss_judge *j, struct ss_verdict_finding *f, const char *what, double value, const char *unit,
 	      const struct ss_judged_unit *u, const char *tool);
 void ss_prove_words(struct ss_judge *j, struct ss_verdict_finding *f, const char *what, struct ss_str words,
 		    const struct ss_judged_unit *u, const char *tool);
-/* The last proof is to be seen in the timeline from here to there. */
+/* Links the last proof to this range of the timeline. */
 void ss_point_at(struct ss_judge *j, struct ss_verdict_finding *f, const struct ss_judged_unit *u, int64_t begin_ps,
 		 int64_t end_ps);
 void ss_cannot_judge(struct ss_judge *j, enum ss_cause c, const char *why);
-/* advice.c: what helps, in the words of the framework. */
+/* advice.c: what to do, in the terms of the framework. */
 void ss_advise(struct ss_judge *j, struct ss_verdict_finding *f);
 
-/* "host1", or "/device:GPU:1" where one host has several; "" where there is but one. */
+/* "host1", or "/device:GPU:1" if one host has several; "" if there is only one unit. */
 struct ss_str ss_judged_name(struct ss_judge *j, const struct ss_judged_unit *u);
 /* What a recording is of: a "host", or a "process" of one that sentences call by another name. */
 const char *ss_recording_word(const struct ss_judge *j);

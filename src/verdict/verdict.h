@@ -1,11 +1,11 @@
 /*
- * verdict.h - what holds a program up: findings, each with its proof, the one that matters most
+ * verdict.h - the findings: what costs a program time, each with its evidence, the most important
  * first.
  *
  * Made in one place from one attribution of time (model/attribution), and only rendered by
  * everybody else: the terminal, JSON, pages, other tools. A rule emits a finding only with the
- * figures that prove it; what a recording cannot show is listed, with the reason. Ranked by what
- * would be gained if the cause were gone (rank.c).
+ * figures that prove it; what a recording cannot show is listed, with the reason. Findings are ranked
+ * by the time that would be saved without the cause (rank.c).
  */
 #ifndef SS_VERDICT_VERDICT_H
 #define SS_VERDICT_VERDICT_H
@@ -39,13 +39,13 @@ struct ss_proof {
 /* The conditions that select the advice for a finding: properties of the program and of the finding. */
 enum ss_trait {
 	SS_TRAIT_COMPILED = 1,	       /* torch.compile is in use */
-	SS_TRAIT_WORKERS = 2,	       /* workers of the DataLoader are */
+	SS_TRAIT_WORKERS = 2,	       /* workers of the DataLoader are in use */
 	SS_TRAIT_KERAS = 4,	       /* Keras runs the loop */
 	SS_TRAIT_PYTHON = 8,	       /* Python's calls were recorded */
 	SS_TRAIT_STAGE = 16,	       /* the slow stage of the input is known */
-	SS_TRAIT_PREFETCHED = 32,      /* and lies below a prefetch */
-	SS_TRAIT_SEQUENTIAL_MAP = 64,  /* and is a map that runs one call at a time */
-	SS_TRAIT_PYTHON_INPUT = 128,   /* and calls Python */
+	SS_TRAIT_PREFETCHED = 32,      /* the slow stage lies below a prefetch */
+	SS_TRAIT_SEQUENTIAL_MAP = 64,  /* the slow stage is a map that runs one call at a time */
+	SS_TRAIT_PYTHON_INPUT = 128,   /* the slow stage calls Python */
 	SS_TRAIT_SAME_ARGUMENTS = 256, /* programs that were compiled again have the same arguments */
 	SS_TRAIT_SPREAD = 512,	       /* no operation takes a share that matters */
 	SS_TRAIT_MORE_OF_SAME = 1024,  /* slow steps: usual ones spend their time on the same */
@@ -69,7 +69,7 @@ struct ss_verdict_finding {
 	struct ss_proof evidence[SS_MOST_EVIDENCE];
 	size_t nevidence;
 	unsigned traits; /* bits of enum ss_trait */
-	size_t befallen; /* how many devices or hosts it befalls; 0: it is about all of them */
+	size_t befallen; /* the number of devices or hosts that have it; 0: it is about all of them */
 };
 
 struct ss_not_judged {
@@ -96,7 +96,7 @@ struct ss_verdict {
 	double confidence; /* of inferred ones; else NAN */
 	struct ss_verdict_finding *findings; /* the first is the verdict */
 	size_t nfindings;
-	struct ss_recording_gap *gaps; /* to be said before the findings */
+	struct ss_recording_gap *gaps; /* shown before the findings */
 	size_t ngaps;
 	struct ss_not_judged *not_judged;
 	size_t nnot_judged;

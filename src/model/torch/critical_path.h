@@ -1,6 +1,6 @@
 /*
- * critical_path.h - what a step of a PyTorch program had to wait for, one thing after the other: a
- * walk backwards in time over host and devices (torch.h).
+ * critical_path.h - the critical path of each step of a PyTorch program: a walk backwards in time over
+ * host and devices (torch.h).
  *
  * From the end of the step it goes from a device event to what the event waited for: the one before
  * it on its stream, an event of another stream of the device, or its launch; on the host back to

@@ -1,9 +1,10 @@
 /*
- * held.h - what memory did step by step in a trace of PyTorch, and what held it at the peak
+ * held.h - memory in use in each step of a trace of PyTorch, and the allocations that live at the peak
  * (torch.h, allocations.h).
  *
- * In use is what the allocator says after each event; where it says nothing (before PyTorch 1.12)
- * the sum of what was recorded, which begins at an unknown number: then only differences are known.
+ * Memory in use is the number that the allocator records with each event. Without it (before PyTorch
+ * 1.12) it is the sum of the recorded events, which begins at an unknown value: then only differences
+ * are known.
  */
 #ifndef SS_MODEL_TORCH_HELD_H
 #define SS_MODEL_TORCH_HELD_H

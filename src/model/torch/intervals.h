@@ -1,6 +1,5 @@
 /*
- * intervals.h - sets of times: unions, what they have in common, and how long they are, in whole
- * nanoseconds.
+ * intervals.h - sets of time intervals: unions, intersections and lengths, in whole nanoseconds.
  */
 #ifndef SS_MODEL_TORCH_INTERVALS_H
 #define SS_MODEL_TORCH_INTERVALS_H
@@ -19,7 +18,7 @@ struct ss_intervals {
 
 /* Appends; an empty one is passed over. False when memory is out. */
 bool ss_intervals_add(struct ss_intervals *s, int64_t begin_ns, int64_t end_ns);
-/* In the order of time, without overlaps: all functions below want that. */
+/* Sorts and merges: all functions below need intervals in order and without overlaps. */
 void ss_intervals_unite(struct ss_intervals *s);
 int64_t ss_intervals_ns(const struct ss_intervals *s);
 int64_t ss_intervals_common_ns(const struct ss_intervals *a, const struct ss_intervals *b);

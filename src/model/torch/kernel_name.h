@@ -1,9 +1,9 @@
 /*
- * kernel_name.h - what the name of a kernel, or of an operator, tells of number formats and tensor
- * cores.
+ * kernel_name.h - reads number formats and the use of tensor cores from the name of a kernel or an
+ * operator.
  *
- * Only names are there to tell. A new library's may not be recognised: unknown is "other", or no
- * tensor core.
+ * Nothing but the name tells them. Names of new libraries may not be recognised: then the format is
+ * "other", and no tensor core is assumed.
  */
 #ifndef SS_MODEL_TORCH_KERNEL_NAME_H
 #define SS_MODEL_TORCH_KERNEL_NAME_H

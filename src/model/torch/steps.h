@@ -1,5 +1,5 @@
 /*
- * steps.h - the steps of a training loop under PyTorch's profiler, and what their time went to.
+ * steps.h - the steps of a training loop under PyTorch's profiler, and how their time divides.
  *
  * Steps are the program's ProfilerStep#N with the numbers that they have. By the host a step is its
  * mark. By the device it lasts until the last thing is done that was launched in it, and begins no

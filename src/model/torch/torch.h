@@ -1,7 +1,7 @@
 /*
  * torch.h - what a trace of PyTorch's profiler (Kineto) says, as columns of things rather than of
  * events: operators, calls of the device's library, what ran on devices, ranges of the program,
- * modules, allocations; who belongs to whom; and the times that follow.
+ * modules, allocations; which of them belong together; and their times.
  *
  * Times are whole nanoseconds since the start of the profile, so that sums are exact. A thread is a
  * line of a host's plane. Texts are numbers of `texts`.
