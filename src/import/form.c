@@ -22,7 +22,7 @@ static bool is_blank(char c)
 
 /* The form of a list: PyTorch's memory timeline consists of lists of numbers. */
 static const struct ss_form memory_timeline = {
-	SS_FORM_REFUSED, "a memory_timeline of PyTorch, sums without names and times without events",
+	SS_FORM_REFUSED, "a memory_timeline of PyTorch, which holds sums of memory without names and events",
 	"profile with profile_memory=True and open the trace, or open what torch.cuda.memory._dump_snapshot writes",
 };
 
@@ -37,7 +37,7 @@ static const struct {
 	{ "rocprofiler-sdk-tool",
 	  { SS_FORM_ROCPROF, "a result of rocprofv3", NULL } },
 	{ "schema",
-	  { SS_FORM_REFUSED, "an execution trace of PyTorch (Chakra), a graph of operators without their times on a timeline",
+	  { SS_FORM_REFUSED, "an execution trace of PyTorch (Chakra), which holds a graph of operators without times on a timeline",
 	    RECORD_ANEW } },
 	{ "error",
 	  { SS_FORM_REFUSED, "an error in JSON, as a server answers in place of a file",
@@ -49,7 +49,7 @@ static const struct {
 	  { SS_FORM_REFUSED, "the description of an object of S3 in place of its content",
 	    "fetch the content with 'aws s3 cp'" } },
 	{ "planes", { SS_FORM_REFUSED, "a profile that was written as JSON", "write it with SerializeToString" } },
-	{ "$schema", { SS_FORM_REFUSED, "a profile for speedscope, of sampled stacks", "export it as a Chrome trace" } },
+	{ "$schema", { SS_FORM_REFUSED, "a profile for speedscope, which holds sampled stacks", "export it as a Chrome trace" } },
 };
 
 static const struct ss_form json_form = { SS_FORM_JSON, "a trace", NULL };
@@ -269,7 +269,7 @@ static const struct rule {
 	{ SS_STR_INIT(".qdrep"), SS_STR_INIT(""), NULL,
 	  { SS_FORM_REFUSED, "a report of Nsight Systems, which only NVIDIA's own tools read", NSYS_EXPORT } },
 	{ SS_STR_INIT(".ncu-rep"), SS_STR_INIT(""), NULL,
-	  { SS_FORM_REFUSED, "a report of Nsight Compute, of counters of single kernels",
+	  { SS_FORM_REFUSED, "a report of Nsight Compute, which holds counters of single kernels",
 	    "take a timeline with 'nsys profile' or torch.profiler" } },
 	{ SS_STR_INIT(".ntff"), SS_STR_INIT(""), NULL,
 	  { SS_FORM_REFUSED, "a profile of AWS Neuron, which only its own tools read",
@@ -283,7 +283,7 @@ static const struct rule {
 	  { SS_FORM_SQLITE, "a profile that stepscope reads", NULL } },
 	{ SS_STR_INIT(""), SS_STR_INIT("\""), ss_rocprof_csv_is, { SS_FORM_ROCPROF_CSV, "a table of rocprofv3", NULL } },
 	{ SS_STR_INIT(""), SS_STR_INIT("PERFILE2"), NULL,
-	  { SS_FORM_REFUSED, "a recording of perf, of sampled CPUs", "'perf report' reads it" } },
+	  { SS_FORM_REFUSED, "a recording of perf, which holds samples of CPUs", "'perf report' reads it" } },
 	{ SS_STR_INIT(""), SS_STR_INIT("PK\3\4"), NULL,
 	  { SS_FORM_REFUSED, "a zip archive (as checkpoints of PyTorch are)", UNPACK } },
 	{ SS_STR_INIT(""), SS_STR_INIT("\x28\xb5\x2f\xfd"), NULL,
@@ -388,7 +388,7 @@ const struct ss_form *ss_form_of(struct ss_str path, struct ss_str head)
 {
 	static const struct ss_form xspace = { SS_FORM_XSPACE, "a profile", NULL }, trace = { SS_FORM_TRACE, "a trace", NULL };
 	static const struct ss_form cprofile = {
-		SS_FORM_REFUSED, "a profile of Python's cProfile, of functions without times on a timeline",
+		SS_FORM_REFUSED, "a profile of Python's cProfile, which holds functions without times on a timeline",
 		"record a timeline with jax.profiler, torch.profiler or 'stepscope record'"
 	};
 	static const struct ss_form program = { SS_FORM_PROGRAM, "a program", NULL }, a_text = A_TEXT;

@@ -122,8 +122,8 @@ bool ss_address_allowed(struct ss_str url, struct ss_err *err)
 	if (ss_str_starts(url, SS_STR("http://")) && is_this_machine(begin))
 		return true;
 	return ss_fail(err, SS_EINVAL,
-		"'%s' is not encrypted, and anybody on the way could replace the file: use https://. http:// "
-		       "is for this machine alone", shown);
+		"'%s' is not encrypted: anybody between the server and you could replace the file. Use https://; http:// "
+		       "works for this machine only", shown);
 }
 
 /* ---- headers ---- */

@@ -40,7 +40,7 @@ const char *ss_not_a_profile(struct ss_str name)
 		{ SS_STR_INIT(".nsys-rep"), NSYS },
 		{ SS_STR_INIT(".qdrep"), NSYS },
 		{ SS_STR_INIT(".ncu-rep"),
-		  "is a report of Nsight Compute, of counters of single kernels: take a timeline with 'nsys profile'" },
+		  "is a report of Nsight Compute, which holds counters of single kernels: take a timeline with 'nsys profile'" },
 		{ SS_STR_INIT(".ntff"),
 		  "is a profile of AWS Neuron: export it with 'neuron-profile view --output-format perfetto'" },
 		{ SS_STR_INIT(".zip"), ARCHIVE },

@@ -190,7 +190,7 @@ bool ss_run_select(const struct ss_run *run, const char *kind, struct ss_str nam
 	const struct ss_host_file **v = ss_run_files(run, kind, arena, &n);
 	if (v && !n && !kind && ss_run_has(run, SS_KIND_FILE_PART))
 		return ss_fail(err, SS_ENOTFOUND,
-			       "run '" SS_FMT "' is of merged parts, which hold no events: this needs the profiles themselves",
+			       "run '" SS_FMT "' consists of merged parts, which hold no events: this needs the profiles",
 			       SS_ARG(run->name));
 	if (v && !n)
 		return ss_fail(err, SS_ENOTFOUND, "run '" SS_FMT "' holds no %s%s", SS_ARG(run->name), ss_file_kind_says(kind),

@@ -347,7 +347,7 @@ static void put_window(struct xv *v, size_t samples)
 	xv_z(w, "aggregation", "cycle_weighted_sum_achieved_over_sum_peak");
 	xv_z(w, "note", "Percentages are of the whole capture, idle time included.");
 	xv_z(w, "for_per_kernel_utilization_use", "get_kernel_utilization");
-	xv_z(w, "peak_sample_percent_note", "Of the busiest sample of each metric.");
+	xv_z(w, "peak_sample_percent_note", "Each value is that of the metric's busiest sample.");
 }
 
 static bool answer_use(struct xcli *x, struct use *u, struct xv **out)
@@ -577,7 +577,7 @@ bool xcli_get_kernel_utilization(struct xcli *x, struct xv **out)
 		double us = xcli_given(x, "duration_us") ? 0 : duration_of(x, r);
 		if (!(us > 0))
 			return xcli_fail(x, XCLI_INTERNAL,
-					 "The counters tell no duration: give --duration_us and "
+					 "The counters have no duration: give --duration_us and "
 					 "--force_duration");
 		struct ss_str text = ss_arena_printf(&x->arena, "%.17g", us);
 		a = SS_NEW(&x->arena, struct kernel_ask);
@@ -590,7 +590,7 @@ bool xcli_get_kernel_utilization(struct xcli *x, struct xv **out)
 		r = xcli_tool_of(x, "kernel_utilization", a->v, a->n, &err);
 		if (!r || lacks_duration(r))
 			return xcli_fail(x, XCLI_INTERNAL, "%s",
-					 r ? "The counters tell no duration" : err.text);
+					 r ? "The counters have no duration" : err.text);
 	}
 	*out = kernels_of(x, r);
 	return true;

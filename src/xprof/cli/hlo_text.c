@@ -369,7 +369,7 @@ bool xcli_get_graph_viewer(struct xcli *x, struct xv **out)
 	if (!p)
 		return xcli_no_memory(x);
 	if (xcli_given(x, "symbol_id"))
-		return xcli_fail(x, XCLI_INVALID, "--symbol_id is not known here: give a session");
+		return xcli_fail(x, XCLI_INVALID, "--symbol_id is not supported: give a session");
 	if (!xcli_int(x, "max_lines", &most) || !xcli_open(x) ||
 	    !xg_module(x, xcli_text(x, "module_name"), &module))
 		return false;

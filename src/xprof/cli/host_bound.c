@@ -229,7 +229,7 @@ bool xcli_check_host_boundness(struct xcli *x, struct xv **out)
 	struct xv *v = *out = xv_object(&x->make);
 	if (!(b.total_ms > 0)) {
 		xv_z(v, "status", "INSUFFICIENT_DATA");
-		xv_z(xv_add_array(v, "reasons"), NULL, "The profile tells no step time.");
+		xv_z(xv_add_array(v, "reasons"), NULL, "The profile has no step time.");
 		xv_z(xv_add_array(v, "recommendations"), NULL, "Record a profile with marked steps.");
 		return true;
 	}

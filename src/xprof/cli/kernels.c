@@ -395,7 +395,7 @@ static struct xv *markdown(struct stats *s, const uint32_t *order, size_t n)
 	}
 	if (n < s->n)
 		ss_buf_printf(&b,
-			      "\n\n%zu of %u kernels are shown. Kernels that stand in no other "
+			      "\n\n%zu of %u kernels are shown. Kernels that are not in another one "
 			      "take %.2f us in all.",
 			      n, s->n, s->outermost_us);
 	struct ss_str text = b.no_memory ? (struct ss_str){ NULL, 0 }

@@ -239,7 +239,7 @@ static bool put_hosts(struct xcli *x, struct xv *v)
 }
 
 #define STEP_WARNING \
-	"The step time is, of each step, that of the slowest core of all hosts. " \
+	"The step time of each step is that of the slowest core of all hosts. " \
 	"per_host_step_time_ms has each host's own."
 
 static void put_host_steps(struct xcli *x, struct xv *v)

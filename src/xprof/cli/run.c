@@ -77,7 +77,7 @@ static struct xv *capture_of(struct xcli *x)
 	if (x->ntraces > 1 && x->cmd->flags & XCLI_STEP_TIMES) {
 		xv_z(c, "step_time_scope", "per_step_max_across_hosts");
 		xv_z(x->warnings, NULL,
-		     "The step time is, of each step, that of the slowest core of all hosts. "
+		     "The step time of each step is that of the slowest core of all hosts. "
 		     "per_host_step_time_ms has "
 		     "each host's own.");
 	}
