@@ -279,10 +279,10 @@ test("input pipeline: verdict, device side and host side", async () => {
 			const us = a.tables.flatMap((t) => Object.entries(t.props ?? {})).filter(([id]) => /_us$/.test(id));
 			const shown = await page.$$eval("[data-share]", (l) => l.map((e) => [e.dataset.share, e.textContent]));
 			assert.equal(shown.length, 5);
-			const of = (id) => us.find(([k]) => k === id)[1].value;
-			const total = shown.reduce((x, [id]) => x + Math.max(0, of(id)), 0);
-			for (const [id, text] of shown)
-				assert.equal(text, format.percent(of(id) > 1e-6 ? (of(id) / total) * 100 : 0), id);
+			/* XProf writes a picosecond where there is nothing. */
+			const of = (id) => (us.find(([k]) => k === id)[1].value > 1e-6 ? us.find(([k]) => k === id)[1].value : 0);
+			const total = shown.reduce((x, [id]) => x + of(id), 0);
+			for (const [id, text] of shown) assert.equal(text, format.percent((of(id) / total) * 100), id);
 			await shot(page, "input_pipeline");
 			await page.locator("text=Input operations").scrollIntoViewIfNeeded();
 			await shot(page, "input_pipeline-host");
