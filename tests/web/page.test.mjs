@@ -277,6 +277,7 @@ test("input pipeline: verdict, device side and host side", async () => {
 			assert.ok((await page.textContent(".verdict-text")).length > 20);
 			/* Each category's share of all five. */
 			const us = a.tables.flatMap((t) => Object.entries(t.props ?? {})).filter(([id]) => /_us$/.test(id));
+			await page.waitForFunction(() => [...document.querySelectorAll("[data-share]")].every((e) => e.textContent));
 			const shown = await page.$$eval("[data-share]", (l) => l.map((e) => [e.dataset.share, e.textContent]));
 			assert.equal(shown.length, 5);
 			/* XProf writes a picosecond where there is nothing. */
