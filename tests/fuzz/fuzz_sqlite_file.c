@@ -4,6 +4,7 @@
  */
 #include "export/export.h"
 #include "fuzz/mutate.h"
+#include "sql/directory.h"
 #include "sweep/drive.h"
 
 #include <sqlite3.h>
