@@ -113,3 +113,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ss_buf_free(&packed);
 	return 0;
 }
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	if (size && data[0] == PROFILE_BEGIN)
+		return mutate_message(data, size, max, seed);
+	if (ss_str_starts((struct ss_str){ (const char *)data, size }, SS_STR(SS_PART_MAGIC)))
+		return LLVMFuzzerMutate(data, size, max);
+	return mutate_part(data, size, max, seed);
+}

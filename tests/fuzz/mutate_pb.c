@@ -21,7 +21,7 @@ struct fields {
 	size_t n;
 };
 
-static bool get_varint(const uint8_t *p, size_t n, size_t *at, uint64_t *v)
+bool mutate_get_varint(const uint8_t *p, size_t n, size_t *at, uint64_t *v)
 {
 	*v = 0;
 	for (unsigned shift = 0; *at < n && shift < 64; shift += 7) {
@@ -33,7 +33,7 @@ static bool get_varint(const uint8_t *p, size_t n, size_t *at, uint64_t *v)
 	return false;
 }
 
-static size_t put_varint(uint8_t *p, uint64_t v)
+size_t mutate_put_varint(uint8_t *p, uint64_t v)
 {
 	size_t n = 0;
 	for (; v >= 0x80; v >>= 7)
@@ -46,12 +46,12 @@ static bool next_field(const uint8_t *p, size_t n, size_t at, struct field *f)
 {
 	uint64_t length = 0, value;
 	f->at = at;
-	if (!get_varint(p, n, &at, &f->tag) || f->tag >> 3 == 0 || f->tag >> 3 > UINT32_MAX)
+	if (!mutate_get_varint(p, n, &at, &f->tag) || f->tag >> 3 == 0 || f->tag >> 3 > UINT32_MAX)
 		return false;
 	f->value = at;
 	switch (f->tag & 7) {
 	case VARINT:
-		if (!get_varint(p, n, &at, &value))
+		if (!mutate_get_varint(p, n, &at, &value))
 			return false;
 		break;
 	case FIXED64:
@@ -61,7 +61,7 @@ static bool next_field(const uint8_t *p, size_t n, size_t at, struct field *f)
 		length = 4;
 		break;
 	case LENGTH:
-		if (!get_varint(p, n, &at, &length))
+		if (!mutate_get_varint(p, n, &at, &length))
 			return false;
 		f->value = at;
 		break;
@@ -100,16 +100,16 @@ static void put(struct out *o, const uint8_t *p, size_t n)
 static void put_field(struct out *o, uint64_t tag, const uint8_t *value, size_t n)
 {
 	uint8_t head[HEADER_MAX];
-	size_t nhead = put_varint(head, tag);
+	size_t nhead = mutate_put_varint(head, tag);
 	if ((tag & 7) == LENGTH)
-		nhead += put_varint(head + nhead, n);
+		nhead += mutate_put_varint(head + nhead, n);
 	if (nhead + n > o->max - o->n)
 		return;
 	put(o, head, nhead);
 	put(o, value, n);
 }
 
-static uint64_t interesting(uint64_t *state)
+uint64_t mutate_interesting(uint64_t *state)
 {
 	static const uint64_t some[] = { 0, 1, 2, 3, 127, 128, 255, 1000, 65535, 1u << 20, INT32_MAX, UINT32_MAX,
 					 INT64_MAX, UINT64_MAX, UINT64_C(1) << 63, UINT64_C(1000000000000),
@@ -124,12 +124,12 @@ static size_t mutate_in(const uint8_t *p, size_t n, uint8_t *to, size_t max, uin
 static void put_changed(struct out *o, const uint8_t *p, const struct field *f, uint64_t *state, unsigned depth)
 {
 	uint8_t value[16];
-	uint64_t word = interesting(state);
+	uint64_t word = mutate_interesting(state);
 	double number = (double)(int64_t)word / 3;
 	size_t n = f->end - f->value, room = o->max - o->n;
 	switch (f->tag & 7) {
 	case VARINT:
-		put_field(o, f->tag, value, put_varint(value, word));
+		put_field(o, f->tag, value, mutate_put_varint(value, word));
 		return;
 	case FIXED64:
 	case FIXED32:
@@ -177,7 +177,7 @@ static void put_mutated(struct out *o, const uint8_t *p, const struct fields *al
 	case RETYPE: {	/* the bytes as a text or message, or its length as a number */
 		uint8_t value[10];
 		if ((f->tag & 7) == LENGTH)
-			put_field(o, f->tag & ~UINT64_C(7), value, put_varint(value, f->end - f->value));
+			put_field(o, f->tag & ~UINT64_C(7), value, mutate_put_varint(value, f->end - f->value));
 		else
 			put_field(o, (f->tag & ~UINT64_C(7)) | LENGTH, p + f->value, f->end - f->value);
 		return;
