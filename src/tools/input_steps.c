@@ -3,6 +3,8 @@
  * TPUs or the general one.
  */
 #include "tools/input_report.h"
+
+#include "base/safe.h"
 #include "xprof/quirks/quirks.h"
 
 #include <math.h>
@@ -190,7 +192,7 @@ static bool part_table(const struct ss_input_report *r, struct ss_result *out)
 			continue;
 		const struct ss_step *s = &r->steps->v[i];
 		ss_set_i64(t, COL_BEGIN, s->begin_ps);
-		ss_set_i64(t, COL_END, s->begin_ps + (int64_t)s->dur_ps);
+		ss_set_i64(t, COL_END, ss_safe_end(s->begin_ps, s->dur_ps));
 	}
 	return true;
 }
