@@ -64,15 +64,15 @@ static int choose_tool(struct cli_sides *s, const char *name, const struct cli_p
 	return -1;
 }
 
-static bool print(struct cli_sides *s, enum format format, enum ss_diff_by by, const char *table, const char *output,
-		  const char *colour, struct ss_err *err)
+static bool print(struct cli_sides *s, enum format format, enum ss_diff_by by, const char *table, const char *colour,
+		  struct ss_err *err)
 {
 	struct cli_sink sink;
 	struct ss_text_style style = cli_style(colour);
 	bool ok = true;
-	if (!cli_sink_open(&sink, output, err))
+	if (!cli_sink_open(&sink, s->output, err))
 		return false;
-	if (output)
+	if (s->output)
 		style = (struct ss_text_style){ .colour = colour && strcmp(colour, "always") == 0 };
 	if (format == JSON) {
 		ok = ss_diff_emit_json(&sink.out, &s->diff, &s->result, SS_STR("diff"), SS_STR("")) || ss_fail_mem(err);
@@ -102,14 +102,14 @@ static bool fill(struct cli_sides *s, enum ss_diff_by by, struct ss_err *err)
 struct asked {
 	struct cli_sides s;
 	struct cli_params params;
-	const char *by, *format, *table, *output, *colour, *tool;
+	const char *by, *format, *table, *colour, *tool;
 };
 
 #define OPTIONS(a) \
 	{ \
 		CLI_SIDES_OPTS(&(a)->s), CLI_TEXT("tool", 0, &(a)->tool), CLI_EACH("param", 'p', cli_take_param, &(a)->params), \
 		CLI_FLAG("anyway", 0, &(a)->s.anyway), CLI_TEXT("by", 'b', &(a)->by), CLI_TEXT("format", 'f', &(a)->format), \
-		CLI_TEXT("table", 't', &(a)->table), CLI_OUTPUT(&(a)->output), CLI_TEXT("color", 0, &(a)->colour), \
+		CLI_TEXT("table", 't', &(a)->table), CLI_TEXT("color", 0, &(a)->colour), \
 	}
 
 static const struct cli_opt *options(size_t *n)
@@ -143,7 +143,7 @@ static int run(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	bool ok = cli_sides_compare(s, &arena, &err) && fill(s, by, &err) &&
-		  print(s, (enum format)format, by, a.table, a.output, a.colour, &err);
+		  print(s, (enum format)format, by, a.table, a.colour, &err);
 	cli_sides_free(s);
 	ss_arena_release(&arena);
 	if (ok)

@@ -192,15 +192,15 @@ static bool append_summary(const struct cli_sides *s, const struct ss_gate *g, s
 	return ok || ss_fail(err, SS_EIO, "cannot write to '%s'", path);
 }
 
-static bool print(const struct cli_sides *s, const struct ss_gate *g, enum format format, const char *output,
-		  const char *colour, struct ss_err *err)
+static bool print(const struct cli_sides *s, const struct ss_gate *g, enum format format, const char *colour,
+		  struct ss_err *err)
 {
 	struct cli_sink sink;
 	struct ss_text_style style = cli_style(colour);
 	bool ok = true;
-	if (!cli_sink_open(&sink, output, err))
+	if (!cli_sink_open(&sink, s->output, err))
 		return false;
-	if (output)
+	if (s->output)
 		style = (struct ss_text_style){ .colour = colour && strcmp(colour, "always") == 0 };
 	if (format == JSON)
 		ok = print_json(&sink.out, s, g, err);
@@ -235,7 +235,7 @@ static bool judge(struct cli_sides *s, struct ss_gate *g, const struct accepted 
 struct asked {
 	struct cli_sides s;
 	struct accepted accepted;
-	const char *limits, *format, *output, *colour;
+	const char *limits, *format, *colour;
 	uint64_t min_runs;
 };
 
@@ -244,7 +244,7 @@ struct asked {
 		CLI_SIDES_OPTS(&(a)->s), CLI_TEXT("max", 'm', &(a)->limits), \
 		CLI_NUMBER("min-runs", 0, CLI_MOST_RUNS, &(a)->min_runs), CLI_EACH("accept", 0, take_accepted, &(a)->accepted), \
 		CLI_EACH("reason", 0, take_reason, &(a)->accepted), CLI_TEXT("format", 'f', &(a)->format), \
-		CLI_OUTPUT(&(a)->output), CLI_TEXT("color", 0, &(a)->colour), \
+		CLI_TEXT("color", 0, &(a)->colour), \
 	}
 
 static const struct cli_opt *options(size_t *n)
@@ -280,7 +280,7 @@ static int run(int argc, char **argv)
 	if (status < 0) {
 		bool ok = judge(s, &gate, &a.accepted, &arena, a.limits, &err) &&
 			  ss_diff_result(&s->diff, SS_DIFF_BY_OP, &s->result, &err) &&
-			  print(s, &gate, (enum format)format, a.output, a.colour, &err);
+			  print(s, &gate, (enum format)format, a.colour, &err);
 		status = ok ? status_of(&gate) : CLI_MISUSE;
 		if (!ok)
 			cli_fail(&err);

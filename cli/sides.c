@@ -113,7 +113,7 @@ static bool read_one(struct runs *to, struct cli_profile *p, const struct ss_run
 {
 	p->run = run;
 	p->alone = alone;
-	bool ok = ss_vec_reserve(to, to->n + 1) || ss_fail_mem(err);
+	bool ok = cli_profile_spared(p, s->output, err) && (ss_vec_reserve(to, to->n + 1) || ss_fail_mem(err));
 	ok = ok && read_run(p, path, s, only, to, tool, err);
 	shut(p);
 	return ok;

@@ -20,7 +20,7 @@ struct cli_paths {
 
 struct cli_sides {
 	struct cli_paths base, new;
-	const char *runs, *host, *steps, *band, *alpha; /* options as given, or NULL */
+	const char *runs, *host, *steps, *band, *alpha, *output; /* options as given, or NULL */
 	bool per_example, anyway;
 	const struct ss_tool *tool; /* whose tables are compared as well; NULL */
 	const struct ss_param_value *params;
@@ -37,7 +37,7 @@ struct cli_sides {
 	CLI_EACH("base", 0, cli_take_path, &(s)->base), CLI_EACH("new", 0, cli_take_path, &(s)->new), \
 		CLI_TEXT("runs", 0, &(s)->runs), CLI_TEXT("host", 'H', &(s)->host), CLI_TEXT("steps", 0, &(s)->steps), \
 		CLI_TEXT("band", 0, &(s)->band), CLI_TEXT("alpha", 0, &(s)->alpha), \
-		CLI_FLAG("per-example", 0, &(s)->per_example), CLI_STRICT
+		CLI_FLAG("per-example", 0, &(s)->per_example), CLI_STRICT, CLI_OUTPUT(&(s)->output)
 #define CLI_SIDES_HELP \
 	"      --base PATH   a run of the base; repeat it for each further run of the same program\n" \
 	"      --new PATH    a run of the new side; repeat it for each further run\n" \

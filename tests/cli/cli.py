@@ -452,7 +452,8 @@ def output_is_the_profile(c):
         os.symlink('host.xplane.pb', os.path.join(top, 'link'))
         for name in ('host.xplane.pb', 'hard', 'link'):
             for args in (['tool', 'overview_page', path], ['export', path, '--to', 'folded'], ['export', path, '--to', 'sqlite'],
-                         ['export', path, '--to', 'html'], ['sql', path, 'SELECT 1 AS one']):
+                         ['export', path, '--to', 'html'], ['sql', path, 'SELECT 1 AS one'],
+                         ['diff', path, SAMPLE], ['gate', SAMPLE, path]):
                 done = c.run([*args, '--output', os.path.join(top, name)])
                 with open(path, 'rb') as f:
                     kept = f.read() == before
