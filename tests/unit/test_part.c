@@ -7,6 +7,7 @@
 #include "model/attribution/attribution.h"
 #include "model/cluster/cluster.h"
 #include "model/cluster/straggler.h"
+#include "model/host/host.h"
 #include "model/reduced/part.h"
 #include "request/registry.h"
 #include "wire/gz_out.h"

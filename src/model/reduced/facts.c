@@ -2,6 +2,7 @@
 #include "model/reduced/facts.h"
 
 #include "model/cluster/cluster.h"
+#include "model/host/host.h"
 
 static ss_facts_fn *const kinds[] = { ss_facts_requests, ss_facts_device, ss_facts_steps,
 				      ss_facts_ops, ss_facts_time, ss_facts_pages };

@@ -11,7 +11,7 @@
 #define SS_MODEL_REDUCED_FACTS_H
 
 #include "model/cluster/outline.h"
-#include "model/host/host.h"
+#include "model/host/part.h"
 #include "model/reduced/pack.h"
 
 struct ss_host_facts {

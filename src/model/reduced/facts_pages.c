@@ -3,6 +3,7 @@
  * slices, its place in a PyTorch job, its input pipelines.
  */
 #include "model/megascale/dcn.h"
+#include "model/host/host.h"
 #include "model/reduced/facts.h"
 #include "model/runtime/tfdata.h"
 #include "model/timeline/plane_sums.h"

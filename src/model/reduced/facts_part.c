@@ -1,6 +1,8 @@
 /* facts_part.c - see facts.h. */
 #include "model/reduced/facts.h"
 
+#include "model/host/host.h"
+
 static void nothing(void *data)
 {
 	(void)data;

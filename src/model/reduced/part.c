@@ -1,6 +1,7 @@
 /* part.c - see part.h. */
 #include "model/reduced/part.h"
 
+#include "model/host/host.h"
 #include "wire/gz_in.h"
 #include "wire/gz_out.h"
 #include "wire/pb_out.h"
