@@ -260,12 +260,13 @@ static bool add_window(struct reader *r, uint32_t plane, const struct compute *c
 
 static bool pair(struct reader *r, uint32_t plane, const struct plane *p, const struct compute *c)
 {
-	struct spans all = { 0 };
+	struct spans all = { 0 }; /* starts and dones */
 	struct ss_u64map keys = { 0 };
+	struct ss_str base, number;
 	bool ok = true;
 	for (int kind = SPARSE_OPS; ok && kind >= OPS; kind--)
 		for (size_t i = 0; ok && i < p->lines[kind].n; i++)
-			ok = add_span(&all, p->lines[kind].v[i]);
+			ok = role_of(p->lines[kind].v[i].name, &base, &number) == NO_ROLE || add_span(&all, p->lines[kind].v[i]);
 	if (ok && all.n)
 		qsort(all.v, all.n, sizeof(*all.v), by_begin);
 	uint32_t *next = ok ? calloc(3 * (all.n + 1), sizeof(*next)) : NULL,
@@ -273,10 +274,7 @@ static bool pair(struct reader *r, uint32_t plane, const struct plane *p, const 
 	uint32_t *last = next ? first + all.n + 1 : NULL, nkeys = 0;
 	ok = next || ss_fail_mem(r->err);
 	for (uint32_t i = 0; ok && i < all.n; i++) {
-		struct ss_str base, number;
 		enum role role = role_of(all.v[i].name, &base, &number);
-		if (role == NO_ROLE)
-			continue;
 		uint32_t k =
 			ss_u64map_add(&keys, ss_mix(ss_str_hash(base), ss_str_hash(number)), nkeys);
 		ok = k != SS_NONE || ss_fail_mem(r->err);
