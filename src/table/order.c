@@ -1,4 +1,5 @@
 /* order.c - rows in another order. */
+#include "base/assert.h"
 #include "base/natural.h"
 #include "table/table.h"
 
@@ -13,16 +14,7 @@ struct row {
 static int by_nature(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
-	int order = x->at == y->at ? 0 : ss_natural_cmp(x->text, y->text);
-	return order ? order : x->at < y->at ? -1 : x->at > y->at;
-}
-
-static size_t column_of(const struct ss_table *t, const char *id, enum ss_type type)
-{
-	size_t i = 0;
-	while (i < t->ncols && (t->cols[i].type != type || !ss_str_is(ss_str_from(t->cols[i].id), id)))
-		i++;
-	return i;
+	return ss_natural_cmp(x->text, y->text) ?: SS_CMP(x->at, y->at);
 }
 
 #define PERMUTE(v)                                                           \
@@ -54,15 +46,17 @@ static void permute(struct ss_table *t, const struct row *rows, size_t n, void *
 
 void ss_table_sort_naturally(struct ss_table *t, const char *text, const char *within)
 {
-	size_t by = column_of(t, text, SS_TYPE_STR), of = within ? column_of(t, within, SS_TYPE_I64) : t->ncols, n = t->nrows;
-	if (n < 2 || by == t->ncols)
+	size_t by = ss_table_col(t, text), of = within ? ss_table_col(t, within) : SS_NPOS, n = t->nrows;
+	if (n < 2)
 		return;
+	ss_assert(by != SS_NPOS && t->cols[by].type == SS_TYPE_STR);
+	ss_assert(of == SS_NPOS || t->cols[of].type == SS_TYPE_I64);
 	struct row *rows = SS_NEW_N(t->arena, struct row, n);
 	void *scratch = SS_NEW_N(t->arena, struct ss_str, n);
 	if (!rows || !scratch)
 		return;
 	for (size_t i = 0; i < n; i++)
-		rows[i] = (struct row){ of < t->ncols ? t->data[of].i64[i] : 0, t->data[by].str[i], i };
+		rows[i] = (struct row){ of != SS_NPOS ? t->data[of].i64[i] : 0, t->data[by].str[i], i };
 	for (size_t from = 0, to; from < n; from = to) {
 		for (to = from + 1; to < n && rows[to].within == rows[from].within;)
 			to++;

@@ -262,8 +262,8 @@ static void say_idle(struct ss_result *out, const struct ss_table *t, bool kerne
 			double idle = ss_cell_f64(t, i, "total_self_time");
 			if (!(frac > 0 && frac < 1))
 				return;
-			const char *words = kernels_alone ? "For %s the device is idle or runs kernels that belong to no "
-							    "operation; this is not part of these shares."
+			const char *words = kernels_alone ? "The device is idle, or runs kernels of no operation, for %s "
+							    "of its time, which is not part of these shares."
 							  : "No operation runs on the device for %s of its time, which is not "
 							    "part of these shares.";
 			ss_say(out, words, ss_share_words(SS_UNIT_US, idle, idle / frac).s);

@@ -130,7 +130,7 @@ bool ss_windows_follow_work(struct ss_windows *w, const struct ss_plane *p)
 {
 	static const enum ss_stat stats[] = { SS_STAT_HLO_OP };
 	struct work k = { .p = p, .w = w, .hlo_op = ss_stat_filter_of(p->x, stats, SS_COUNT(stats)) };
-	if (w->n < 2 || k.hlo_op.none)
+	if (w->n < 2 || !k.hlo_op.line_ids)
 		return true;
 	k.known = calloc((size_t)p->x->nevent_meta + 1, 1);
 	k.runs = calloc((size_t)p->x->nevent_meta + 1, sizeof(*k.runs));

@@ -380,7 +380,7 @@ enum ss_host_kind ss_host_kinds_find(struct ss_host_kinds *k, const struct ss_li
 		kind = is_torch_op(name) ? SS_KIND_EAGER_OP : SS_KIND_LAUNCH;
 	k->any_compile = k->any_compile || kind == SS_KIND_COMPILE;
 	/* A function of TensorFlow may have the name of the mark around its call: its stat tells them apart. */
-	if (meta < k->p->x->nevent_meta && (!marks || k->function.none))
+	if (meta < k->p->x->nevent_meta && (!marks || !k->function.line_ids))
 		k->known[meta] = (uint8_t)kind;
 	return kind;
 }

@@ -6,11 +6,12 @@
 struct ss_stat_filter ss_stat_filter_of(const struct ss_xplane *x, const enum ss_stat *stats,
 					size_t n)
 {
-	struct ss_stat_filter f = { .none = true };
+	struct ss_stat_filter f = { 0 };
+	bool any = false;
 	for (size_t k = 0; k < n; k++)
 		if (ss_xplane_has(x, stats[k]))
-			f.none = false;
-	for (uint32_t i = 0; !f.none && i < x->nstat_meta; i++) {
+			any = true;
+	for (uint32_t i = 0; any && i < x->nstat_meta; i++) {
 		const struct ss_xstat_meta *m = &x->stat_meta[i];
 		for (size_t k = 0; k < n; k++)
 			if (m->stat == stats[k]) {

@@ -12,8 +12,7 @@
 
 struct ss_stat_filter {
 	uint64_t ids[2]; /* bit per metadata id below 128 */
-	uint64_t line_ids; /* of them, as in ss_xevents.stat_ids */
-	bool none;	 /* the plane names none of the stats: no event can have one */
+	uint64_t line_ids; /* of them, as in ss_xevents.stat_ids; 0: the plane names none of the stats */
 };
 
 /* A filter for `n` stats of this plane. */

@@ -79,7 +79,7 @@ static bool find_kernels(struct reader *r)
 	static const enum ss_stat stats[] = { SS_STAT_CUDA_GRAPH_ID, SS_STAT_CUDA_GRAPH_NODE_ID };
 	struct ss_stat_filter f = ss_stat_filter_of(r->p->x, stats, SS_COUNT(stats));
 	struct ss_xstat s;
-	for (uint32_t k = 0; !f.none && k < r->p->nlines; k++) {
+	for (uint32_t k = 0; f.line_ids && k < r->p->nlines; k++) {
 		const struct ss_line *l = &r->p->lines[k];
 		for (uint32_t i = 0; !l->derived && i < l->ev.n; i++) {
 			if (!ss_stat_filter_line(&f, l, i) ||

@@ -353,8 +353,8 @@ bool ss_cpu_ops(struct ss_op_db *db, struct ss_host *h, const struct ss_plane *p
 	static const enum ss_stat stats[] = { SS_STAT_HLO_OP };
 	struct thread_pass t = { .s = { .db = db, .h = h, .p = p, .hlo = ss_host_hlo(h, err), .arena = arena },
 				 .filter = ss_stat_filter_of(p->x, stats, SS_COUNT(stats)) };
-	bool ok = t.s.hlo && (t.filter.none || ss_async_ends_read(&t.ends, h, p, true) || ss_fail_mem(err));
-	for (uint32_t k = 0; ok && !t.filter.none && k < p->nlines; k++)
+	bool ok = t.s.hlo && (!t.filter.line_ids || ss_async_ends_read(&t.ends, h, p, true) || ss_fail_mem(err));
+	for (uint32_t k = 0; ok && t.filter.line_ids && k < p->nlines; k++)
 		if (!p->lines[k].derived)
 			ok = walk_thread(&t, &p->lines[k], err);
 	db->total_ps = db->op_ps;

@@ -221,7 +221,7 @@ static void count_traces(struct ss_recompiled *out, const struct ss_plane *p, st
 	static const enum ss_stat stats[] = { SS_STAT_TRACING_COUNT };
 	struct ss_stat_filter f = ss_stat_filter_of(p->x, stats, SS_COUNT(stats));
 	struct ss_xstat s;
-	for (uint32_t k = 0; !f.none && k < p->nlines; k++) {
+	for (uint32_t k = 0; f.line_ids && k < p->nlines; k++) {
 		const struct ss_line *l = &p->lines[k];
 		for (uint32_t i = 0; !l->derived && i < l->ev.n; i++) {
 			if (!ss_str_eq(ss_event_name(p, l->ev.meta[i]), function) || !ss_stat_filter_line(&f, l, i) ||
