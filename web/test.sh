@@ -26,6 +26,28 @@ cd "$root/web" || exit 1
 
 passed=0
 failed=0
+
+# Of the output of node's test runner in $log: each test that failed, where and why. A group says nothing of its own,
+# and a file that did not load has its reason before its name.
+failures_of() {
+	awk '
+		/^ *(# Subtest: .*\.mjs|ok .*)$/ { next }
+		/^# / { if (!/^# Subtest: /) before = before "  " substr($0, 3) "\n"; next }
+		/^ *not ok / { at = match($0, /not/); block = substr($0, at) "\n"; group = alone = 0; next }
+		block == "" { before = ""; next }
+		/^ *\.\.\.$/ {
+			if (!group)
+				printf "%s", (alone ? before : "") block
+			block = before = ""
+			next
+		}
+		/failureType: .*subtestsFailed/ { group = 1 }
+		/^ *exitCode: / { alone = 1 }
+		match($0, /[^ ]/) == at + 2 { key = $1; lines = 0 }
+		key ~ /^(location|error|stack):$/ && lines++ < (key == "stack:" ? 5 : 16) { block = block substr($0, at) "\n" }
+	' "$log"
+}
+
 tally() {	# tally NAME: adds up the counts of node's test runner; a run without any is a failure
 	p=$(sed -n 's/^# pass //p' "$log" | tail -n 1)
 	f=$(sed -n 's/^# fail //p' "$log" | tail -n 1)
@@ -34,15 +56,19 @@ tally() {	# tally NAME: adds up the counts of node's test runner; a run without 
 	[ "${p:-0}" -gt 0 ] || f=$((f + 1))
 	passed=$((passed + ${p:-0}))
 	failed=$((failed + f))
-	grep -E '^ *(not ok|# page)' "$log" | sed 's/^ *//'
-	if [ "$f" -gt 0 ]; then
-		echo "$1 failed:"
-		grep -vE '^ *(ok |---|\.\.\.|duration_ms|type:)' "$log" | tail -n 80
-	fi
+	sed -n 's/^# \\# page/# page/p' "$log"
+	[ "$f" = 0 ] || { echo "$1 failed:"; failures_of | grep . || tail -n 25 "$log"; } >>"$failures"
 }
 
-log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
+# The end, which the runner of all tests shows: what failed, and the counts.
+counts() {
+	cat "$failures"
+	echo "$passed passed, $failed failed"
+	[ "$failed" = 0 ]
+}
+
+log=$(mktemp) && failures=$(mktemp) || exit 1
+trap 'rm -f "$log" "$failures"' EXIT
 [ -d node_modules ] || npm ci --no-audit --no-fund >"$log" 2>&1 || { cat "$log"; echo "0 passed, 1 failed"; exit 1; }
 
 # In Firefox: menu and palette, the timeline's moments, frames and bands.
@@ -55,8 +81,7 @@ if [ $fox = yes ]; then
 	BROWSER=firefox node --test --test-reporter=tap --test-concurrency=1 ../tests/web/shell.test.mjs ../tests/web/stretches.test.mjs \
 		../tests/web/moments.test.mjs >"$log" 2>&1
 	tally "Firefox"
-	echo "$passed passed, $failed failed"
-	[ "$failed" = 0 ]
+	counts
 	exit
 fi
 
@@ -64,7 +89,7 @@ if npx --no-install tsc --noEmit >"$log" 2>&1; then
 	passed=$((passed + 1))
 else
 	failed=$((failed + 1))
-	cat "$log"
+	cat "$log" >>"$failures"
 fi
 node build.mjs --tests && node --test --test-reporter=tap build/test/*.test.mjs >"$log" 2>&1
 tally "pure modules"
@@ -73,5 +98,4 @@ if [ $pure = no ]; then
 	node --test --test-reporter=tap --test-concurrency=1 ../tests/web/*.test.mjs >"$log" 2>&1
 	tally "browser"
 fi
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+counts
