@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { api, openPage, out, real, startBrowser, startProgram } from "./lib.mjs";
+import { frames, settle, until } from "./harness.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const axe = readFileSync(createRequire(join(root, "web/package.json")).resolve("axe-core/axe.min.js"), "utf8");
@@ -79,11 +80,12 @@ test("what is chosen stands in the address", { skip }, async () => {
 	});
 });
 
-/* Pixels of the timelines in the colour that marks what one side alone has: of base, of new. */
+/* Pixels of the timelines in the colour that marks what one side alone has: of base, of new; -1: it has no size yet. */
 const marked = (page) =>
 	page.evaluate(() =>
 		[...document.querySelectorAll(".compare-canvas")].map((box) => {
 			const c = box.querySelector(".tl-canvas");
+			if (!c.width || !c.height) return -1;
 			const style = getComputedStyle(document.documentElement).getPropertyValue("--error");
 			const [r, g, b] = style.trim().match(/[0-9a-f]{2}/gi).map((x) => parseInt(x, 16));
 			const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
@@ -93,15 +95,10 @@ const marked = (page) =>
 		}),
 	);
 
-const until = async (page, what, good) => {
-	let last;
-	for (let i = 0; i < 100; i++) {
-		last = await what(page);
-		if (good(last)) return last;
-		await page.waitForTimeout(100);
-	}
-	throw new Error(`still ${JSON.stringify(last)}`);
-};
+const pictures = (page) =>
+	page.evaluate(() => [...document.querySelectorAll(".compare-canvas .tl-canvas:not(.tl-over)")].map((c) => (c.width && c.height ? c.toDataURL() : "")));
+/* Both sides are drawn: an empty picture takes a tenth of that. */
+const bothDrawn = (page) => until(page, pictures, (v) => v.length === 2 && v.every((p) => p.length > 4000));
 
 test("timelines: what one side alone has is marked there", { skip }, async () => {
 	await at("?run=synth_tpu_infeed/run&compare=synth_tpu1/run", async (page) => {
@@ -109,8 +106,9 @@ test("timelines: what one side alone has is marked there", { skip }, async () =>
 		assert.equal(other, 0, `${base} pixels in base, ${other} in new`);
 	});
 	await at(`?run=${base[0]}&compare=${next[0]}`, async (page) => {
-		await page.waitForSelector(".compare-canvas .tl-canvas");
-		await page.waitForTimeout(1000);
+		await bothDrawn(page);
+		await settle(page);
+		await frames(page);
 		assert.deepEqual(await marked(page), [0, 0], "every operation has a partner");
 	});
 });
@@ -122,13 +120,11 @@ test("timelines: steps and stretch stand in the address, and both sides move", {
 		assert.equal(await page.getByLabel("Step of base").inputValue(), "3");
 		await page.getByLabel("Step of new").fill("7");
 		await page.waitForFunction(() => location.search.includes("step=3,7"));
-		const pixels = () =>
-			page.evaluate(() => [...document.querySelectorAll(".compare-canvas .tl-canvas")].map((c) => (c.width ? c.toDataURL() : "")));
-		const before = await until(page, pixels, (v) => v[0].length > 4000 && v[2].length > 4000);
+		const before = await bothDrawn(page);
 		await page.locator(".compare-canvas .tl-over").first().focus();
 		await page.keyboard.press("w");
 		await page.waitForFunction(() => /view=-?\d+-/.test(location.search));
-		await until(page, pixels, (v) => v[0] !== before[0] && v[2] !== before[2]);
+		await until(page, pictures, (v) => v.every((p, i) => p !== before[i]));
 		const [, from, to] = /view=(-?\d+)-(-?\d+)/.exec(page.url()).map(Number);
 		const d = (await api(server.base, `api/diff?base=${base[0]}&new=${next[0]}`)).tables.find((t) => t.name === "steps").data;
 		assert.ok(from > 0 && to < d[4][3] * 1e6 && to > from, "part of the step: " + page.url());

@@ -18,7 +18,7 @@ export const settle = (page) => page.waitForFunction(() => Number(document.docum
 /* Asks again until the answer is good, and tells the last one if it never is. */
 export const until = async (page, what, good) => {
 	let last;
-	for (const end = Date.now() + 15_000; Date.now() < end; await page.waitForTimeout(50)) {
+	for (const end = Date.now() + 30_000; Date.now() < end; await page.waitForTimeout(50)) {
 		last = await what(page);
 		if (good(last)) return last;
 	}

@@ -158,15 +158,25 @@ test("a name in a table leads to its longest event", options, async () => {
 	});
 });
 
+/* The middle bar of the chart of steps, `from_foot` pixels above its foot, where each bar reaches. */
+async function clickBar(page, from_foot) {
+	await page.waitForSelector(".chart-leads .u-over");
+	const box = await page.locator(".chart-leads .u-over").first().boundingBox();
+	const [x, y] = [box.x + box.width / 2, box.y + box.height - from_foot];
+	await page.mouse.move(x, y);
+	await page.mouse.click(x, y);
+	await drawn(page);
+	await settle(page);
+}
+
+const chosenStep = (page) => page.waitForFunction(() => document.querySelector("select[data-steps]")?.value);
+
 test("a step's bar leads to the step in the timeline", options, async () => {
 	const { run: r } = await h.runWith("overview_page", (x) => x.tables.some((t) => /^train \d+$/.test(cells(t, "stepnum")[2])));
 	await h.visit({ run: r, tool: "overview_page" }, {}, async (page) => {
-		await page.waitForSelector(".chart-leads .u-over");
-		const box = await page.locator(".chart-leads .u-over").first().boundingBox();
-		await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-		await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
-		await drawn(page);
-		await page.waitForFunction(() => document.querySelector("select[data-steps]")?.value);
+		await clickBar(page, 100);
+		await chosenStep(page);
+		await settle(page);
 		assert.equal(inUrl(page, "step"), await page.inputValue("select[data-steps]"));
 	});
 });
@@ -178,12 +188,9 @@ test("a bar of a bare number leads to that step of the timeline, where the serve
 	const { steps } = await api(h.server.base, `api/timeline/steps?${q({ run: r })}`);
 	for (const n of nums) assert.ok(steps.some((s) => String(s.num) === n), `the timeline has no step ${n}`);
 	await h.visit({ run: r, tool: "overview_page" }, {}, async (page) => {
-		await page.waitForSelector(".chart-leads .u-over");
-		const box = await page.locator(".chart-leads .u-over").first().boundingBox();
-		await page.mouse.move(box.x + box.width / 2, box.y + box.height - 5);
-		await page.mouse.click(box.x + box.width / 2, box.y + box.height - 5);
-		await drawn(page);
-		await page.waitForFunction(() => document.querySelector("select[data-steps]")?.value);
+		await clickBar(page, 5);
+		await chosenStep(page);
+		await settle(page);
 		assert.ok(nums.includes(inUrl(page, "step")), inUrl(page, "step"));
 	});
 });
@@ -194,11 +201,7 @@ test("a bar of a step that the timeline does not number leads to its stretch, ma
 		const t = a?.tables.find((x) => x.name === "steps");
 		if (!t?.nrows || !t.cols.some((c) => c.id === "begin_ps")) continue;
 		await h.visit({ run: r, tool: "overview_page" }, {}, async (page) => {
-			await page.waitForSelector(".chart-leads .u-over");
-			const box = await page.locator(".chart-leads .u-over").first().boundingBox();
-			await page.mouse.move(box.x + box.width / 2, box.y + box.height - 5);
-			await page.mouse.click(box.x + box.width / 2, box.y + box.height - 5);
-			await drawn(page);
+			await clickBar(page, 5);
 			const i = cells(t, "begin_ps").findIndex((b, k) => inUrl(page, "marks") === `${b}-${cells(t, "end_ps")[k]}`);
 			assert.ok(i >= 0, inUrl(page, "marks"));
 		});

@@ -37,7 +37,7 @@ test("when the program is gone the page says so, and goes on when it is back", s
 		await p.locator('.nav-item:has-text("Framework op stats")').first().click();
 		await p.waitForSelector(".gone");
 		await p.unroute("**/api/**");
-		await p.waitForSelector(".gone", { state: "detached", timeout: 8000 });
+		await p.waitForSelector(".gone", { state: "detached" });
 		await p.waitForSelector(".grid-space .grid-row");
 		assert.equal(inUrl(p, "tool"), "framework_op_stats");
 	} finally {

@@ -188,8 +188,7 @@ describe("timeline", () => {
 				return longest;
 			});
 			assert.ok(plain > 20, `${plain} pixels of one colour`);
-			/* Chromium warns of a canvas that a test reads again and again. */
-			assert.deepEqual(p.seen.errors.filter((e) => !e.includes("willReadFrequently")), []);
+			assert.deepEqual(p.seen.errors, []);
 		} finally {
 			await Promise.all(held.map((r) => r.abort().catch(() => undefined)));
 			await p.close();
