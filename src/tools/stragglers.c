@@ -113,12 +113,21 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
+struct cause_words {
+	const char *cause, *says;
+};
+
+static void say_of_cause(struct ss_result *out, const struct cause_words *words, size_t n, struct ss_str cause)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ss_str_eq(cause, ss_str_from(words[i].cause)))
+			ss_result_say(out, ss_str_from(words[i].says));
+}
+
 /* What the late host does longer than the others, in a sentence. */
 static void say_cause(struct ss_result *out, struct ss_str cause)
 {
-	static const struct {
-		const char *cause, *says;
-	} says[] = {
+	static const struct cause_words says[] = {
 		{ "compute", "Some of its operations take longer there than on the other hosts." },
 		{ "slower_clock", "All its operations take longer by the same factor: its clock, its power limit or another "
 				  "program slows it down." },
@@ -126,9 +135,23 @@ static void say_cause(struct ss_result *out, struct ss_str cause)
 		{ "host", "Its devices wait longer for the host to launch their work than those of the other hosts do." },
 		{ "copy", "Its copies between host and device take longer than on the other hosts." },
 	};
-	for (size_t i = 0; i < SS_COUNT(says); i++)
-		if (ss_str_eq(cause, ss_str_from(says[i].cause)))
-			ss_result_say(out, ss_str_from(says[i].says));
+	say_of_cause(out, says, SS_COUNT(says), cause);
+}
+
+/* What several hosts have more of than the others, in a sentence. */
+static void say_uneven(struct ss_result *out, struct ss_str cause)
+{
+	static const struct cause_words says[] = {
+		{ "compute", "The work is uneven: several hosts, or devices of them, have more of it in each step than the "
+			     "others." },
+		{ "input", "Several hosts wait longer for their input in each step than the others." },
+		{ "host", "The devices of several hosts wait longer for the host to launch their work in each step than the "
+			  "others." },
+		{ "copy", "Several hosts, or devices of them, need longer for copies in each step than the others." },
+		{ "", "Several hosts, or devices of them, are idle for longer in each step than the others; the recordings do "
+		      "not show why." },
+	};
+	say_of_cause(out, says, SS_COUNT(says), cause);
 }
 
 /* The verdict of the table in a sentence. */
@@ -146,9 +169,8 @@ static void say_kind(struct ss_result *out, const struct ss_table *t, struct ss_
 		return;
 	}
 	if (ss_str_is(kind, "uneven")) {
-		ss_result_say(out, SS_STR("The work is uneven: several hosts, or devices of them, have more of "
-					  "it in each step than the others."));
-		ss_say(out, "If all had as much, a step would be at most %s shorter.", ss_value_words(SS_UNIT_US, lost).s);
+		say_uneven(out, cause);
+		ss_say(out, "If all were alike, a step would be at most %s shorter.", ss_value_words(SS_UNIT_US, lost).s);
 		return;
 	}
 	if (ss_str_is(kind, "rotating")) {

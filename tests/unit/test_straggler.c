@@ -18,8 +18,11 @@
 static int recorded = STEPS;
 #define MARK_LATE_PS (20 * US) /* a step is marked from its first work, not from the end of the one before */
 
-/* What a host computes longer in a step than the others, in us. */
-typedef int64_t excess_fn(int host, int step);
+/*
+ * What a device computes longer in a step than the others, in us. Devices are counted over all
+ * hosts.
+ */
+typedef int64_t excess_fn(int device, int step);
 
 struct run {
 	struct ss_shard shard;
@@ -29,10 +32,14 @@ struct run {
 };
 
 /*
- * Is the excess idle time before the operation, which nothing explains? Else the operation is
- * longer.
+ * Is the excess idle time before the operation, which nothing explains, on all devices or on one?
+ * Else the operation is longer.
  */
 static bool idle;
+static int idle_device = -1;
+
+/* Of each host. */
+static int devices = 1;
 
 /* Has each host a second device, which has nothing to do? */
 static bool second;
@@ -51,25 +58,18 @@ static int64_t noise(int host, int step)
 	return (host * 7919 + step * 104729) % 5;
 }
 
-static void make_host(struct run *r, int host, int hosts, excess_fn *excess)
+static void add_device(struct ss_skeleton *s, int device, int all, excess_fn *excess)
 {
-	struct ss_skeleton s = { .hostname = SS_STR(""), .note = SS_STR(""), .run = SS_STR("run"),
-				 .start_unix_ns = 1790000000000000000 };
-	struct ss_skel_device d = { .global = host };
+	struct ss_skel_device d = { .ordinal = device % devices, .global = device };
 	int64_t t = 0;
-	s.host = ss_arena_printf(&s.arena, "host%d", host);
-	assert_true(ss_vec_push(&s.ops, ((struct ss_skel_op){ .name = SS_STR("all-reduce.1"), .program = SS_STR("jit"),
-			.groups = SS_STR("{}"), .cls = SS_SPAN_COLLECTIVE, .kind = SS_COMM_ALL_REDUCE, .bytes = 4000 })));
-	assert_true(ss_vec_push(&s.ops,
-				((struct ss_skel_op){ .name = SS_STR("fusion"), .program = SS_STR("jit"), .groups = SS_STR("") })));
 	for (int step = 0; step < recorded; step++) {
-		int64_t own = 1000 + noise(host, step) + excess(host, step), most = 0;
-		for (int h = 0; h < hosts; h++) {
-			int64_t other = 1000 + noise(h, step) + excess(h, step);
+		int64_t own = 1000 + noise(device, step) + excess(device, step), most = 0;
+		for (int i = 0; i < all; i++) {
+			int64_t other = 1000 + noise(i, step) + excess(i, step);
 			most = other > most ? other : most;
 		}
 		int64_t end = t + (most + 50) * US;
-		int64_t begin = idle ? t + excess(host, step) * US : t;
+		int64_t begin = idle || device == idle_device ? t + excess(device, step) * US : t;
 		assert_true(ss_vec_push(&d.spans, ((struct ss_skel_span){ begin, t + own * US, 1, SS_NO_LAUNCH, 0 })));
 		assert_true(ss_vec_push(&d.comms,
 					((struct ss_skel_comm){ .begin_ps = t + own * US, .end_ps = end, .step = number_of(step),
@@ -77,7 +77,20 @@ static void make_host(struct run *r, int host, int hosts, excess_fn *excess)
 		assert_true(ss_vec_push(&d.steps, ((struct ss_skel_step){ number_of(step), t + MARK_LATE_PS, end })));
 		t = end;
 	}
-	assert_true(ss_vec_push(&s.devices, d));
+	assert_true(ss_vec_push(&s->devices, d));
+}
+
+static void make_host(struct run *r, int host, int hosts, excess_fn *excess)
+{
+	struct ss_skeleton s = { .hostname = SS_STR(""), .note = SS_STR(""), .run = SS_STR("run"),
+				 .start_unix_ns = 1790000000000000000 };
+	s.host = ss_arena_printf(&s.arena, "host%d", host);
+	assert_true(ss_vec_push(&s.ops, ((struct ss_skel_op){ .name = SS_STR("all-reduce.1"), .program = SS_STR("jit"),
+			.groups = SS_STR("{}"), .cls = SS_SPAN_COLLECTIVE, .kind = SS_COMM_ALL_REDUCE, .bytes = 4000 })));
+	assert_true(ss_vec_push(&s.ops,
+				((struct ss_skel_op){ .name = SS_STR("fusion"), .program = SS_STR("jit"), .groups = SS_STR("") })));
+	for (int i = 0; i < devices; i++)
+		add_device(&s, host * devices + i, hosts * devices, excess);
 	if (second)
 		assert_true(ss_vec_push(&s.devices, ((struct ss_skel_device){ .ordinal = 1, .global = hosts + host })));
 	assert_ok(ss_skeleton_pack(&s, &r->packed[host], &err));
@@ -121,7 +134,7 @@ static void assert_verdict(int hosts, excess_fn *excess, enum ss_straggler_kind 
 	if (second)
 		assert_int_equal(v.device, -1);
 	if (kind == SS_STRAGGLER_ONE || kind == SS_STRAGGLER_UNEVEN)
-		assert_true((v.cause == SS_LATE_BY_NONE) == idle);
+		assert_true((v.cause == SS_LATE_BY_NONE) == (idle || idle_device >= 0));
 	free_run(&r, hosts);
 }
 
@@ -187,6 +200,37 @@ static int64_t uneven_below(int host, int step)
 	static const int64_t more[] = { 26, 13, 0, 4, -80, -140 };
 	(void)step;
 	return more[host % 6];
+}
+
+/* One grows beside others that have more and less to do, always the same. */
+static int64_t growing_beside_uneven(int host, int step)
+{
+	static const int64_t more[] = { 60, 0, -56, -20, 30 };
+	return host == 1 ? 60 + 12 * step : more[host % 5];
+}
+
+/* The first waits; of the others, each computes for another time. */
+static int64_t waiting_beside_uneven(int host, int step)
+{
+	static const int64_t more[] = { 220, 0, -100, -180 };
+	(void)step;
+	return more[host % 4];
+}
+
+/* Four devices of three hosts: all of the last one need longest. */
+static int64_t all_of_a_host(int device, int step)
+{
+	static const int64_t more[] = { 50, -18, -11, 50, -20, 0, 26, -9, 148, 104, 149, 97 };
+	(void)step;
+	return more[device % 12];
+}
+
+/* Two devices of three hosts: those of one are alike by chance. */
+static int64_t some_devices(int device, int step)
+{
+	static const int64_t more[] = { 0, 1, 371, -64, -59, 173 };
+	(void)step;
+	return more[device % 6];
 }
 
 /* In one step noise hides it. */
@@ -286,11 +330,33 @@ static void unexplained_idle_time(void **state)
 	idle = false;
 }
 
+/* What makes one late, and what others differ by, are two matters. */
+static void one_late_beside_uneven_work(void **state)
+{
+	(void)state;
+	assert_verdict(5, growing_beside_uneven, SS_STRAGGLER_ONE, "host1", SS_PATTERN_DRIFTING);
+	idle_device = 0;
+	assert_verdict(4, waiting_beside_uneven, SS_STRAGGLER_ONE, "host0", SS_PATTERN_CONSTANT);
+	idle_device = -1;
+	assert_verdict(4, waiting_beside_uneven, SS_STRAGGLER_UNEVEN, "", SS_PATTERN_NONE);
+}
+
+/* Chance hardly ever makes the four slowest of twelve devices those of one host. */
+static void devices_or_hosts(void **state)
+{
+	(void)state;
+	devices = 4;
+	assert_verdict(3, all_of_a_host, SS_STRAGGLER_ONE, "host2", SS_PATTERN_CONSTANT);
+	devices = 2;
+	assert_verdict(3, some_devices, SS_STRAGGLER_UNEVEN, "", SS_PATTERN_NONE);
+	devices = 1;
+}
+
 /*
  * With a device that has no steps there is nothing to compare: it is not said that one device of
  * the host is to blame.
  */
-static void idle_device(void **state)
+static void device_without_steps(void **state)
 {
 	(void)state;
 	second = true;
@@ -413,7 +479,9 @@ int main(void)
 		cmocka_unit_test(steps_by_their_numbers),
 		cmocka_unit_test(uneven_work_costs_what_evening_saves),
 		cmocka_unit_test(unexplained_idle_time),
-		cmocka_unit_test(idle_device),
+		cmocka_unit_test(one_late_beside_uneven_work),
+		cmocka_unit_test(devices_or_hosts),
+		cmocka_unit_test(device_without_steps),
 		cmocka_unit_test(replay_and_rule_agree),
 	};
 	return RUN_TESTS(tests);

@@ -182,18 +182,27 @@ static bool is_slower_clock(struct asking *a, bool *slower, struct ss_err *err)
 	return ok;
 }
 
+static const struct {
+	enum ss_exposed_class cls;
+	enum ss_straggler_cause cause;
+} classes[] = { { SS_EXPOSED_COMPUTE, SS_LATE_BY_COMPUTE }, { SS_EXPOSED_INPUT, SS_LATE_BY_INPUT },
+		{ SS_EXPOSED_HOST, SS_LATE_BY_HOST },	  { SS_EXPOSED_COPY, SS_LATE_BY_COPY },
+		{ SS_EXPOSED_OTHER, SS_LATE_BY_NONE } };
+
+enum ss_exposed_class ss_straggler_class_of(enum ss_straggler_cause cause)
+{
+	for (size_t i = 0; i < SS_COUNT(classes); i++)
+		if (classes[i].cause == cause)
+			return classes[i].cls;
+	return cause == SS_LATE_BY_SLOWER_CLOCK ? SS_EXPOSED_COMPUTE : SS_EXPOSED_TRANSFER;
+}
+
 /*
- * The class whose time exceeds the median device's most. Where the device is idle for no reason that
- * is recorded, no cause is told, and none of the others is taken for it.
+ * The class whose time exceeds the median device's most. Where the device is idle for no reason
+ * that is recorded, no cause is told, and none of the others is taken for it.
  */
 static enum ss_straggler_cause largest_excess(struct asking *a)
 {
-	static const struct {
-		enum ss_exposed_class cls;
-		enum ss_straggler_cause cause;
-	} classes[] = { { SS_EXPOSED_COMPUTE, SS_LATE_BY_COMPUTE }, { SS_EXPOSED_INPUT, SS_LATE_BY_INPUT },
-			{ SS_EXPOSED_HOST, SS_LATE_BY_HOST },	  { SS_EXPOSED_COPY, SS_LATE_BY_COPY },
-			{ SS_EXPOSED_OTHER, SS_LATE_BY_NONE } };
 	enum ss_straggler_cause cause = SS_LATE_BY_NONE;
 	double most = 0;
 	for (size_t i = 0; i < SS_COUNT(classes); i++) {

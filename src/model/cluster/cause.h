@@ -18,4 +18,7 @@ bool ss_straggler_find_cause(struct ss_cluster *c, const struct ss_exposed *x, c
 bool ss_uneven_find_cause(struct ss_cluster *c, const struct ss_exposed *x, const struct ss_straggler *s, uint32_t device,
 			  enum ss_straggler_cause *cause, struct ss_err *err);
 
+/* The class of a device's time that such a cause makes longer. */
+enum ss_exposed_class ss_straggler_class_of(enum ss_straggler_cause cause);
+
 #endif

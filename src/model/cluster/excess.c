@@ -101,7 +101,8 @@ double ss_excess_by_chance_ps(const struct ss_excess *x)
 /*
  * Two have more than all others, which are alike, and the first twice as much as the second: it is
  * late, and one other less so. `apart_ps` is what chance makes of members that are alike; a trifle
- * beside what the first is apart from them is nothing, either.
+ * beside what the first is apart from them is nothing, either. Other devices of the two hosts may
+ * be late with them, but none has less to do than the others.
  */
 static bool stands_out(const struct ss_excess *x, const uint32_t *host, size_t first, double apart_ps)
 {
@@ -111,11 +112,11 @@ static bool stands_out(const struct ss_excess *x, const uint32_t *host, size_t f
 		if (host[i] != host[first] && (second == SIZE_MAX || x->median_ps[i] > x->median_ps[second]))
 			second = i;
 	for (size_t i = 0; second != SIZE_MAX && i < x->n; i++) {
+		least = fmin(least, x->median_ps[i]);
 		if (host[i] == host[first] || host[i] == host[second])
 			continue;
 		others++;
 		most = fmax(most, x->median_ps[i]);
-		least = fmin(least, x->median_ps[i]);
 	}
 	apart_ps = fmax(apart_ps, ALIKE_FRAC * (x->median_ps[first] - least));
 	return others > 1 && most - least <= apart_ps && x->median_ps[second] <= x->median_ps[first] / 2;

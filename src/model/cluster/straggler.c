@@ -255,8 +255,15 @@ static double few_steps(const struct ss_straggler_metrics *j)
 	return fmax(FEW_FRAC * (double)j->s->steps.n, 2);
 }
 
-/* Devices with steps of the hosts that are compared; `device` may be NULL. */
-static size_t list_devices(const struct ss_straggler_metrics *j, uint32_t *device)
+#define OWN_TIME SS_EXPOSED_CLASSES /* in place of a class: all that a device itself needed */
+
+/* Whose times are compared: each device, or of each host the longest of its devices. */
+struct member {
+	uint32_t first_device, ndevices, host;
+};
+
+/* Devices with steps of the hosts that are compared; `v` may be NULL. */
+static size_t list_devices(const struct ss_straggler_metrics *j, struct member *v)
 {
 	size_t n = 0;
 	for (size_t h = 0; h < j->s->hosts.n; h++) {
@@ -264,34 +271,59 @@ static size_t list_devices(const struct ss_straggler_metrics *j, uint32_t *devic
 		for (uint32_t d = host->first_device; d < host->first_device + host->ndevices; d++) {
 			if (!j->c->devices.v[d].nsteps)
 				continue;
-			if (device)
-				device[n] = d;
+			if (v)
+				v[n] = (struct member){ d, 1, j->s->hosts.v[h].host };
 			n++;
 		}
 	}
 	return n;
 }
 
-/*
- * By devices, as hosts whose slowest devices are alike may have devices that are not: the others
- * wait for them all the same. `device` has the devices, and gets their hosts.
- */
-static bool are_uneven(struct ss_straggler_metrics *j, struct ss_excess *x, uint32_t *device)
+static size_t list_hosts(const struct ss_straggler_metrics *j, struct member *v)
 {
+	for (size_t h = 0; h < j->s->hosts.n; h++) {
+		const struct ss_cluster_host *host = &j->c->hosts.v[j->s->hosts.v[h].host];
+		v[h] = (struct member){ host->first_device, host->ndevices, j->s->hosts.v[h].host };
+	}
+	return j->s->hosts.n;
+}
+
+static double longest_ps(const struct ss_straggler_metrics *j, const struct member *m, int64_t step, unsigned cls)
+{
+	int64_t most = 0;
+	for (uint32_t d = m->first_device; d < m->first_device + m->ndevices; d++) {
+		const struct ss_device_step *r = ss_straggler_row(j->x, d, step);
+		int64_t ps = !r ? 0 : cls == OWN_TIME ? ss_device_step_own_ps(r) : r->class_ps[cls];
+		most = ps > most ? ps : most;
+	}
+	return (double)most;
+}
+
+/* Have several members more time of this class in each step, or OWN_TIME? Fills `x` and `host`. */
+static bool is_shared(struct ss_straggler_metrics *j, struct ss_excess *x, const struct member *v, size_t n, unsigned cls,
+		      uint32_t *host)
+{
+	x->n = n;
 	for (size_t s = 0; s < x->nsteps; s++) {
-		for (size_t i = 0; i < x->n; i++) {
-			const struct ss_device_step *r = ss_straggler_row(j->x, device[i], j->s->steps.v[s].step);
-			x->ps[s * x->n + i] = r ? (double)ss_device_step_own_ps(r) : 0;
-		}
+		for (size_t i = 0; i < n; i++)
+			x->ps[s * n + i] = longest_ps(j, &v[i], j->s->steps.v[s].step, cls);
 		ss_excess_center(x, s);
 	}
 	ss_excess_estimate(x);
-	for (size_t i = 0; i < x->n; i++)
-		device[i] = j->c->devices.v[device[i]].host;
+	for (size_t i = 0; i < n; i++)
+		host[i] = v[i].host;
 	for (uint32_t i = 0; i < j->nslow; i++)
 		j->scratch[i] = (double)j->s->steps.v[j->slow[i]].lost_ps;
 	double loss = j->nslow >= few_steps(j) ? ss_median(j->scratch, j->nslow) : 0;
-	return ss_excess_is_shared(x, device, UNEVEN_FRAC * j->step_ps, loss);
+	return ss_excess_is_shared(x, host, UNEVEN_FRAC * j->step_ps, loss);
+}
+
+static size_t first_of(const struct ss_excess *x)
+{
+	size_t first = 0;
+	for (size_t i = 0; i < x->n; i++)
+		first = x->median_ps[i] > x->median_ps[first] ? i : first;
+	return first;
 }
 
 /* By how much a member's median is above the mean of all: what it would gain if all had as much. */
@@ -303,27 +335,74 @@ static double above_mean_ps(const struct ss_excess *x, size_t member)
 	return x->median_ps[member] - mean;
 }
 
-/* `most`: the device that has the most; `gain_ps`: what even work would save it in a step. */
-static bool find_uneven(struct ss_straggler_metrics *j, bool *uneven, uint32_t *most, double *gain_ps)
+/*
+ * Does each device of the host with the most need longer than any device of another host, and would
+ * chance hardly ever choose those of one host? Then it is hosts that differ.
+ */
+static bool differ_by_host(const struct ss_straggler_metrics *j, const struct ss_excess *x, const uint32_t *host)
+{
+	size_t first = first_of(x), of_host = 0;
+	double least = INFINITY, others = -INFINITY, choices = 1;
+	for (size_t i = 0; i < x->n; i++) {
+		if (host[i] != host[first]) {
+			others = fmax(others, x->median_ps[i]);
+			continue;
+		}
+		least = fmin(least, x->median_ps[i]);
+		of_host++;
+		choices *= (double)(x->n - of_host + 1) / (double)of_host;
+	}
+	return least > others && (double)j->s->hosts.n <= (1 - SURE_FRAC) * choices;
+}
+
+/*
+ * By devices, as hosts whose slowest devices are alike may have devices that are not: the others
+ * wait for them all the same. Work that is uneven lasts: what grows is no work. Several have to
+ * have more of the same: where only one is late for its input, that others compute longer is
+ * another matter.
+ */
+static bool judge_uneven(struct ss_straggler_metrics *j, struct ss_excess *x, struct member *v, uint32_t *host, bool *uneven,
+			 struct ss_err *err)
+{
+	struct ss_straggler_verdict *verdict = &j->s->verdict;
+	enum ss_straggler_cause cause;
+	size_t n = list_devices(j, v);
+	if (!is_shared(j, x, v, n, OWN_TIME, host))
+		return true;
+	uint32_t most = v[first_of(x)].first_device;
+	double gain_ps = above_mean_ps(x, first_of(x));
+	size_t place = ss_straggler_place_of(j, v[first_of(x)].host);
+	if (j->nslow >= few_steps(j) && is_drifting(j, place))
+		return true;
+	if (differ_by_host(j, x, host)) {
+		n = list_hosts(j, v);
+		if (!is_shared(j, x, v, n, OWN_TIME, host))
+			return true;
+	}
+	if (!ss_uneven_find_cause(j->c, j->x, j->s, most, &cause, err))
+		return false;
+	*uneven = is_shared(j, x, v, n, ss_straggler_class_of(cause), host);
+	if (*uneven) {
+		verdict->kind = SS_STRAGGLER_UNEVEN;
+		verdict->lost_us_per_step = gain_ps * 1e-6;
+		verdict->cause = cause;
+	}
+	return true;
+}
+
+static bool find_uneven(struct ss_straggler_metrics *j, bool *uneven, struct ss_err *err)
 {
 	struct ss_excess x = { 0 };
-	size_t n = list_devices(j, NULL);
-	uint32_t *device = calloc(n + 1, sizeof(*device));
-	bool ok = device && ss_excess_init(&x, n, j->s->steps.n);
+	size_t n = list_devices(j, NULL), room = (n > j->s->hosts.n ? n : j->s->hosts.n) + 1;
+	struct member *v = calloc(room, sizeof(*v));
+	uint32_t *host = calloc(room, sizeof(*host));
 	*uneven = false;
-	*gain_ps = 0;
-	if (ok && n) {
-		list_devices(j, device);
-		*uneven = are_uneven(j, &x, device);
-		size_t first = 0;
-		for (size_t i = 0; i < n; i++)
-			first = x.median_ps[i] > x.median_ps[first] ? i : first;
-		list_devices(j, device);
-		*most = device[first];
-		*gain_ps = above_mean_ps(&x, first);
-	}
+	bool ok = (v && host && ss_excess_init(&x, room, j->s->steps.n)) || ss_fail_mem(err);
+	if (ok && n)
+		ok = judge_uneven(j, &x, v, host, uneven, err);
 	ss_excess_free(&x);
-	free(device);
+	free(v);
+	free(host);
 	return ok;
 }
 
@@ -407,9 +486,7 @@ static bool judge(struct ss_straggler_metrics *j, struct ss_err *err)
 	struct ss_straggler_verdict *v = &j->s->verdict;
 	size_t ns = j->s->steps.n;
 	uint32_t link;
-	uint32_t most = SS_NO_HOST;
 	bool uneven;
-	double gain_ps;
 	if (!ss_straggler_find_slow_link(j, &link))
 		return ss_fail_mem(err);
 	if (link != SS_NO_HOST) {
@@ -418,13 +495,10 @@ static bool judge(struct ss_straggler_metrics *j, struct ss_err *err)
 		v->cause = SS_LATE_BY_TRANSFER;
 		return true;
 	}
-	if (!find_uneven(j, &uneven, &most, &gain_ps))
-		return ss_fail_mem(err);
-	if (uneven) {
-		v->kind = SS_STRAGGLER_UNEVEN;
-		v->lost_us_per_step = gain_ps * 1e-6;
-		return ss_uneven_find_cause(j->c, j->x, j->s, most, &v->cause, err);
-	}
+	if (!find_uneven(j, &uneven, err))
+		return false;
+	if (uneven)
+		return true;
 	v->lost_us_per_step = lost_of(j, SS_NO_HOST);
 	v->steps_frac = (double)j->nslow / (double)ns;
 	if (j->nslow >= few_steps(j))
