@@ -137,14 +137,15 @@ void ss_rule_straggler(struct ss_judge *j)
 	uint64_t meetings = 0;
 	for (size_t i = 0; i < j->nunits; i++)
 		meetings += j->units[i].wait.meetings;
-	if (!meetings) {
-		ss_cannot_judge(j, SS_CAUSE_STRAGGLER,
-				j->nunits > 1 ? "no collective operation of several participants was recorded"
-					      : "only one participant was recorded");
-		return;
-	}
 	if (j->out->nhosts == 1 && j->late.nabsent) {
 		ss_cannot_judge(j, SS_CAUSE_STRAGGLER, "participants are not in the recording");
+		return;
+	}
+	if (!meetings) {
+		ss_cannot_judge(j, SS_CAUSE_STRAGGLER,
+				j->npresent	? "the devices of a program on a CPU are judged together"
+				: j->nunits > 1 ? "no collective operation of several participants was recorded"
+						: "only one participant was recorded");
 		return;
 	}
 	if (!late || frac < SS_LEAST_SHARE || acquitted(j, late))
@@ -186,6 +187,9 @@ static struct ss_str what_it_is(struct ss_judge *j, const struct ss_judged_unit 
 			      "transfer cannot be told apart");
 	if (worst->wait.meetings && !j->late.nabsent)
 		return SS_STR("this is the transfer itself, not waiting for a participant");
+	if (j->npresent)
+		return ss_say(j, "all %u participants are devices of this host, and none of them computes meanwhile",
+			      j->npresent);
 	if (j->nunits > 1 && j->out->nhosts > 1)
 		return SS_STR("the recording does not show which operations of different participants belong together, so waiting "
 			      "for them and the transfer cannot be told apart");

@@ -166,20 +166,41 @@ static void say_scope(struct ss_judge *j, struct ss_verdict_finding *f)
 }
 
 /*
- * One host is never late for itself, but those it works with may have no recording here: nothing of what its devices wait for
- * each other is then known.
+ * How many devices take part in the collectives, where all that do are recorded; 0: not known, or
+ * some are elsewhere.
  */
-static bool count_absent(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
+static uint32_t present(const struct ss_cluster *c)
+{
+	uint32_t most = 0;
+	for (size_t i = 0; i < c->collectives.n; i++) {
+		if (c->collectives.v[i].n < c->collectives.v[i].expected)
+			return 0;
+		most = c->collectives.v[i].n > most ? c->collectives.v[i].n : most;
+	}
+	return most > 1 ? most : 0;
+}
+
+/*
+ * One host is never late for itself, but those it works with may have no recording here: nothing of
+ * what its devices wait for each other is then known. The devices of a program on a CPU are one
+ * unit, and may be all that take part.
+ */
+static bool count_participants(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
 {
 	struct ss_straggler_verdict late;
-	bool asked = false;
-	for (size_t i = 0; i < j->nunits; i++)
-		asked |= j->units[i].wait.meetings && ss_unit_step_frac(&j->units[i], SS_TIME_COLLECTIVE) >= SS_LEAST_SHARE;
-	if (m->nhosts != 1 || !asked)
+	const struct ss_cluster *c;
+	bool meets = false, of_threads = false;
+	for (size_t i = 0; i < j->nunits; i++) {
+		double frac = ss_unit_step_frac(&j->units[i], SS_TIME_COLLECTIVE);
+		meets |= j->units[i].wait.meetings && frac >= SS_LEAST_SHARE;
+		of_threads |= !j->has_device && frac > 0;
+	}
+	if (m->nhosts != 1 || !(meets || of_threads))
 		return true;
-	if (!ss_straggler_verdict(m, &late, err))
+	if (!ss_straggler_verdict(m, &late, err) || !(c = ss_model_cluster(m, err)))
 		return false;
 	j->late.nabsent = late.nabsent;
+	j->npresent = of_threads ? present(c) : 0;
 	return true;
 }
 
@@ -192,7 +213,7 @@ static bool judge(struct ss_judge *j, const struct ss_all_windows *steps, struct
 	};
 	if (!list_units(j) || !describe(j, steps))
 		return ss_fail_mem(err);
-	if (!count_absent(j, m, err))
+	if (!count_participants(j, m, err))
 		return false;
 	sum_classes(j);
 	for (size_t i = 0; i < SS_COUNT(rules) && !j->no_memory; i++)

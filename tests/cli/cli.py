@@ -617,6 +617,13 @@ def transfers_and_waits(c, scratch):
     meeting_hosts(scratch + '_one', (500, 500, 920))
     verdict = (rows(c, 'stragglers', scratch + '_one', 'verdict') or [{}])[0]
     c.check('one operation takes longer', [verdict.get(k) for k in ('kind', 'host', 'cause')] == ['straggler', 'host2', 'compute'], verdict)
+    # All participants of a program on a CPU may be devices of one process: nothing is missing then.
+    of = os.path.join(HOSTS, 'cpu_devices')
+    taking_part = {(r['participants'], r['expected']) for r in rows(c, 'collectives', of, 'collectives')}
+    c.check('participants on one CPU', taking_part == {(4, 4)}, taking_part)
+    c.case(['summary', of], 0, r'largest part in all-reduce: all 4 participants are devices of this host, and none of them computes meanwhile\.'
+                               r'(.|\n)*straggler: the devices of a program on a CPU are judged together\n')
+    c.case(['summary', os.path.join(profiles.ROOT, 'jax_2proc'), '--host', 'host0'], 0, r'straggler: participants are not in the recording\n', '')
     # A step is as long on all hosts: what the others do in it is wait.
     meeting_hosts(scratch + '_slow', (500, 505, 500), steps=12, slow=[(2, 7, 4000)])
     c.case(['summary', scratch + '_slow'], 0, '1 of 12 steps takes far longer .* step 10; the time goes to compute on host host2: fusion.1')
