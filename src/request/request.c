@@ -322,6 +322,9 @@ bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const
 		return ss_run_has(run, ss_request_file_kind(t, run));
 	if (!first || (t->has_rows && !t->has_rows(first)))
 		return false;
+	/* Of several hosts another may mark them. */
+	if (t->flags & SS_TOOL_OF_STEPS && run->nhosts == 1 && !ss_host_marks_steps(first))
+		return false;
 	return ss_tool_present(t, first) || (t->flags & SS_TOOL_OF_PROGRAM && programs_elsewhere);
 }
 

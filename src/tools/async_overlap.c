@@ -299,20 +299,12 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 }
 
 /* Names of the file: events need not be read. */
-static bool has_line(const struct ss_plane *p, struct ss_str name)
-{
-	for (uint32_t k = 0; k < p->nlines; k++)
-		if (p->lines[k].src && ss_str_eq(p->lines[k].src->name, name))
-			return true;
-	return false;
-}
-
 static bool present(const struct ss_host *first)
 {
 	for (uint32_t i = 0; i < first->nplanes; i++) {
 		const struct ss_plane *p = &first->planes[i];
 		if ((p->kind == SS_PLANE_TENSOR_CORE || p->kind == SS_PLANE_SPARSE_CORE) &&
-		    (has_line(p, SS_STR("Async XLA Ops")) || has_line(p, SS_STR("XLA Ops"))))
+		    (ss_plane_has_events_of(p, SS_STR("Async XLA Ops")) || ss_plane_has_events_of(p, SS_STR("XLA Ops"))))
 			return true;
 	}
 	return false;

@@ -261,7 +261,8 @@ const struct ss_tool ss_tool_critical_path = {
 	.title = "Critical path",
 	.summary = "The parts of each step's length over all hosts: operations, transfers, launches, input",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS |
+		 SS_TOOL_OF_STEPS,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.facts = SS_FACTS_CLUSTER,

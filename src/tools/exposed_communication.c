@@ -263,7 +263,8 @@ const struct ss_tool ss_tool_exposed_communication = {
 	.summary = "The parts of each device's steps: compute, waiting for late hosts, transfers, copies, and idle time with "
 	    "its cause",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS |
+		 SS_TOOL_OF_STEPS,
 	.facts = SS_FACTS_CLUSTER,
 	.has_rows = ss_host_runs_programs,
 	.run = run,

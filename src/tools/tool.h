@@ -39,6 +39,8 @@ enum ss_tool_flags {
 	SS_TOOL_OF_PROGRAM = 1 << 9,
 	/* It shows one host if none is named; "ALL_HOSTS" sums all hosts. XProf offers only single hosts. */
 	SS_TOOL_SUMS_HOSTS = 1 << 10,
+	/* About marked steps: a host alone that marks none has no rows for it. */
+	SS_TOOL_OF_STEPS = 1 << 11,
 	SS_TOOL_XPROF_ALL_HOSTS = 1 << 7, /* XProf's clients are offered the combination alone; ours each host, too */
 };
 

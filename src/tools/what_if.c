@@ -264,7 +264,8 @@ const struct ss_tool ss_tool_what_if = {
 	.title = "What if",
 	.summary = "Step time with free communication, perfect input, a faster operation or a host like the others",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS |
+		 SS_TOOL_OF_STEPS,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.facts = SS_FACTS_CLUSTER,

@@ -5,7 +5,7 @@
  *	profiler_peer PROFILE [monitor] [master] [slow] [empty] [later=PROFILE] [continuous] [forgets] [rude]
  *
  * Prints its port and serves until its standard input ends. monitor: it answers Monitor. master: it
- * answers NewSession, writing the profile for each of the hosts. slow: five seconds an answer.
+ * answers NewSession, writing the profile for each of the hosts. slow: a minute an answer.
  * empty: there is never a trace. later: from the fourth request on it is that profile. continuous: it
  * knows continuous profiling; forgets: and has lost it after the second snapshot, as a program that
  * was started anew. rude: it refuses with text that would act on a terminal. Requests are printed as
@@ -23,6 +23,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define SLOW_NS 60000000000
 
 struct peer {
 	const char *path;
@@ -111,7 +113,7 @@ static void profile(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc
 	say("Profile", r.host, r.duration_ms);
 	if (++p->asked > 3 && p->later)
 		p->path = p->later;
-	if (p->slow && !ss_grpc_asked_sleep(asked, 5000000000))
+	if (p->slow && !ss_grpc_asked_sleep(asked, SLOW_NS))
 		return;
 	if (p->rude)
 		ss_grpc_fail(&answer->status, SS_GRPC_INTERNAL, "\x1b]0;title\a\x1b[2J\nstepscope: done\xc2\x9b" "5m");
@@ -160,7 +162,7 @@ static void monitor(void *arg, const struct ss_grpc_asked *asked, struct ss_grpc
 {
 	const struct peer *p = arg;
 	say("Monitor", SS_STR("-"), asked->request.n);
-	if (p->slow && !ss_grpc_asked_sleep(asked, 5000000000))
+	if (p->slow && !ss_grpc_asked_sleep(asked, SLOW_NS))
 		return;
 	ss_pbo_bytes(&answer->body, MONITOR_RESPONSE_DATA,
 		     SS_STR("TPU type: TPU v2\nUtilization of TPU Matrix Units is (higher is better): 10.7%\n"));
@@ -176,7 +178,7 @@ static void new_session(void *arg, const struct ss_grpc_asked *asked, struct ss_
 		if (f.key == PB_LEN(NEW_SESSION_REQUEST))
 			r = read_request(f.bytes);
 	say("NewSession", r.host, r.duration_ms);
-	if (p->slow && !ss_grpc_asked_sleep(asked, 5000000000))
+	if (p->slow && !ss_grpc_asked_sleep(asked, SLOW_NS))
 		return;
 	ss_pbo_uint(&answer->body, NEW_SESSION_EMPTY_TRACE, p->empty);
 	while (ss_pb_next(&hosts, &f))

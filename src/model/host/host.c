@@ -94,6 +94,22 @@ bool ss_host_runs_programs(const struct ss_host *h)
 	return false;
 }
 
+bool ss_plane_has_events_of(const struct ss_plane *p, struct ss_str line)
+{
+	for (uint32_t i = 0; i < p->x->nlines; i++)
+		if (p->x->lines[i].events && ss_str_eq(p->x->lines[i].name, line))
+			return true;
+	return false;
+}
+
+bool ss_host_marks_steps(const struct ss_host *h)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		if (ss_plane_has_events_of(&h->planes[i], SS_STR("Steps")) || ss_xplane_has(h->planes[i].x, SS_STAT_STEP_NUM))
+			return true;
+	return false;
+}
+
 static bool build_plane(struct ss_host *h, struct ss_plane *p, const struct ss_xplane *x)
 {
 	*p = (struct ss_plane){ .x = x, .name = x->name, .kind = kind_of(x->name), .id = x->id, .nlines = x->nlines };

@@ -203,6 +203,10 @@ struct ss_plane *ss_host_plane(const struct ss_host *h, enum ss_plane_kind kind)
 bool ss_plane_is_device(const struct ss_plane *p);	/* as XProf defines it, by the plane's name */
 /* Of an opened host: has it a device, or threads that run operations of compiled programs? */
 bool ss_host_runs_programs(const struct ss_host *h);
+/* Of an opened host, too: has the line of this name events? */
+bool ss_plane_has_events_of(const struct ss_plane *p, struct ss_str line);
+/* Of an opened host: does it mark steps, on a line of a device, or by events with their numbers? */
+bool ss_host_marks_steps(const struct ss_host *h);
 bool ss_plane_is_host(const struct ss_plane *p);
 /* Line by its exact name, NULL if there is none. */
 struct ss_line *ss_plane_line(const struct ss_plane *p, struct ss_str name);
