@@ -305,6 +305,23 @@ def one_answer_about_steps(binary):
         return c
 
 
+def offered_with_rows(binary):
+    """Tools of steps and of HLO operations are offered where they have rows, of unpacked runs with one host, and only there."""
+    asked = ('critical_path', 'exposed_communication', 'what_if', 'hlo_stats')
+    wrong, offered = [], set()
+    with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', profiles.ROOT) as server:
+        c = Checks(server)
+        for run in c.json('/api/runs')['runs']:
+            tools = c.json(f'/api/tools?run={run["run"]}')['tools'] if '/' in run['run'] and len(run['hosts']) == 1 else []
+            for name, available in ((t['name'], t['available']) for t in tools if t['name'] in asked):
+                rows = sum(t['nrows'] for t in c.json(f'/api/tool/{name}?run={run["run"]}')['tables'])
+                offered.add((name, available))
+                if available != (rows > 0):
+                    wrong.append((run['run'], name, available, rows))
+        c.check('offered where they have rows', not wrong and len(offered) == 2 * len(asked), f'{wrong} {sorted(offered)}')
+    return c
+
+
 def page_routes(c):
     runs = c.json('/api/runs')
     c.check('runs of the page', {'name', 'path', 'time_s', 'bytes', 'hosts'} >= {'name'} and
@@ -639,8 +656,8 @@ def main():
             words = server.words()
             status = server.close()
         c.check('a clean end', status in (0, -15), f'status {status}: {words}')
-    steps = one_answer_about_steps(binary)
-    c.passed, c.failed = c.passed + steps.passed, c.failed + steps.failed
+    for other in (one_answer_about_steps(binary), offered_with_rows(binary)):
+        c.passed, c.failed = c.passed + other.passed, c.failed + other.failed
     print(f'{c.passed} passed, {c.failed} failed')
     return 1 if c.failed else 0
 
