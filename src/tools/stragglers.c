@@ -15,7 +15,7 @@ static const struct ss_col verdict_cols[] = {
 	STR("kind", "Verdict",
 	    "straggler: one host; uneven: several hosts or devices have more work; rotating: changing hosts; network: transfers; "
 	    "balanced: nobody; "
-	    "inconclusive: too few figures"),
+	    "inconclusive: too few figures; one_host: there is no other to compare it with"),
 	STR("host", "Host", "Host that the verdict names; for an inconclusive verdict the candidate"),
 	ID("device", "Device", "Device of the host, if one device is the cause; -1: all devices"),
 	STR("cause", "Cause",
@@ -211,7 +211,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	(void)q;
 	if (!t->nrows || !hosts->nrows)
 		return true;
-	if (hosts->nrows == 1 && !ss_str_is(kind, "inconclusive")) {
+	if (ss_str_is(kind, "one_host")) {
 		ss_result_say(out, SS_STR("This is the recording of one host, so there is no other host to compare it with."));
 		return true;
 	}

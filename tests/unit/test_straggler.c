@@ -297,7 +297,7 @@ static void rules(void **state)
 	/* One step is an accident; who it was is said all the same. */
 	assert_verdict(4, once, SS_STRAGGLER_INCONCLUSIVE, "host2", SS_PATTERN_NONE);
 	/* Of one host nothing is said. */
-	assert_verdict(1, nobody, SS_STRAGGLER_BALANCED, "", SS_PATTERN_NONE);
+	assert_verdict(1, nobody, SS_STRAGGLER_ONE_HOST, "", SS_PATTERN_NONE);
 	/* What grows quickly is noise to so few steps; it is the same host in all of them. */
 	recorded = 5;
 	assert_verdict(2, growing_quickly, SS_STRAGGLER_INCONCLUSIVE, "host1", SS_PATTERN_NONE);

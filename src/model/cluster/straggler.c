@@ -21,7 +21,8 @@
 
 const char *ss_straggler_kind_name(enum ss_straggler_kind kind)
 {
-	static const char *const names[] = { "balanced", "straggler", "uneven", "rotating", "network", "inconclusive" };
+	static const char *const names[] = { "balanced", "straggler", "uneven", "rotating", "network",
+					     "inconclusive", "one_host" };
 	return names[kind];
 }
 
@@ -530,8 +531,10 @@ static bool find(struct ss_straggler_metrics *j, struct ss_err *err)
 		v->nabsent = (uint32_t)j->c->nranks_missing;
 	v->nsteps = (uint32_t)j->s->steps.n;
 	v->nslow = j->nslow;
-	if (j->s->hosts.n == 1 && !v->nabsent && !any_stranger(j))
+	if (j->s->hosts.n == 1 && !v->nabsent && !any_stranger(j)) {
+		v->kind = SS_STRAGGLER_ONE_HOST;
 		return true;
+	}
 	if (j->s->hosts.n < 2 || !j->s->steps.n) {
 		v->kind = SS_STRAGGLER_INCONCLUSIVE;
 		v->why = any_stranger(j)      ? "the hosts run different programs: their steps cannot be compared"

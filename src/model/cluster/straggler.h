@@ -21,6 +21,7 @@ enum ss_straggler_kind {
 	SS_STRAGGLER_ROTATING,	   /* now this one, now that */
 	SS_STRAGGLER_NETWORK,	   /* transfers do: of one host's links, or all of them */
 	SS_STRAGGLER_INCONCLUSIVE, /* there are losses, but not enough figures to say whose */
+	SS_STRAGGLER_ONE_HOST,	   /* there is no other to compare it with */
 };
 const char *ss_straggler_kind_name(enum ss_straggler_kind kind); /* "straggler" for SS_STRAGGLER_ONE */
 
