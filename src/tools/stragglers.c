@@ -208,11 +208,15 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	const struct ss_table *t = ss_result_find(out, "verdict"),
 			      *hosts = ss_result_find(out, "hosts");
 	struct ss_str kind = ss_cell_str(t, 0, "kind");
-	(void)q;
 	if (!t->nrows || !hosts->nrows)
 		return true;
 	if (ss_str_is(kind, "one_host")) {
-		ss_result_say(out, SS_STR("This is the recording of one host, so there is no other host to compare it with."));
+		if (q->model->nhosts > 1)
+			ss_say(out, "No other host of the recordings can be compared with '" SS_FMT "'.",
+			       SS_ARG(ss_cell_str(hosts, 0, "host")));
+		else
+			ss_result_say(out, SS_STR("This is the recording of one host, so there is no other host to compare it "
+						  "with."));
 		return true;
 	}
 	if (!ss_str_is(kind, "balanced"))
