@@ -122,9 +122,8 @@ static int64_t rounded_down_ns(int64_t ps)
 /* ns of a time since a host's origin, and the ps behind them. */
 static int64_t to_ns(int64_t origin_ns, int64_t ps, int64_t *rest_ps)
 {
-	int64_t ns = rounded_down_ns(ps);
-	*rest_ps = ps - ns * 1000;
-	return ss_safe_sum(origin_ns, ns);
+	*rest_ps = ps % 1000 + (ps % 1000 < 0 ? 1000 : 0);
+	return ss_safe_sum(origin_ns, rounded_down_ns(ps));
 }
 
 /* All lines on the common clock, from the earliest event. */
