@@ -41,6 +41,14 @@ static int idle_device = -1;
 /* Of each host. */
 static int devices = 1;
 
+/*
+ * The devices of each host first exchange something, and on this host that takes longer; -1: they
+ * do not.
+ */
+static int slow_link = -1;
+#define FAST_US 20
+#define SLOW_US 60
+
 /* Has each host a second device, which has nothing to do? */
 static bool second;
 
@@ -58,6 +66,17 @@ static int64_t noise(int host, int step)
 	return (host * 7919 + step * 104729) % 5;
 }
 
+/* When the exchange within the host ends. */
+static int64_t exchange(struct ss_skel_device *d, int host, int step, int64_t t)
+{
+	if (slow_link < 0)
+		return t;
+	int64_t end = t + (host == slow_link ? SLOW_US : FAST_US) * US;
+	assert_true(ss_vec_push(&d->comms, ((struct ss_skel_comm){ .begin_ps = t, .end_ps = end, .step = number_of(step), .seq = -1,
+								   .op = 2, .launch = SS_NO_LAUNCH, .waited = true })));
+	return end;
+}
+
 static void add_device(struct ss_skeleton *s, int device, int all, excess_fn *excess)
 {
 	struct ss_skel_device d = { .ordinal = device % devices, .global = device };
@@ -68,13 +87,14 @@ static void add_device(struct ss_skeleton *s, int device, int all, excess_fn *ex
 			int64_t other = 1000 + noise(i, step) + excess(i, step);
 			most = other > most ? other : most;
 		}
-		int64_t end = t + (most + 50) * US;
+		int64_t end = t + (most + 50 + (slow_link < 0 ? 0 : SLOW_US)) * US, marked = t + MARK_LATE_PS;
+		t = exchange(&d, device / devices, step, t);
 		int64_t begin = idle || device == idle_device ? t + excess(device, step) * US : t;
 		assert_true(ss_vec_push(&d.spans, ((struct ss_skel_span){ begin, t + own * US, 1, SS_NO_LAUNCH, 0 })));
 		assert_true(ss_vec_push(&d.comms,
 					((struct ss_skel_comm){ .begin_ps = t + own * US, .end_ps = end, .step = number_of(step),
 								.seq = -1, .launch = SS_NO_LAUNCH, .waited = true })));
-		assert_true(ss_vec_push(&d.steps, ((struct ss_skel_step){ number_of(step), t + MARK_LATE_PS, end })));
+		assert_true(ss_vec_push(&d.steps, ((struct ss_skel_step){ number_of(step), marked, end })));
 		t = end;
 	}
 	assert_true(ss_vec_push(&s->devices, d));
@@ -89,6 +109,10 @@ static void make_host(struct run *r, int host, int hosts, excess_fn *excess)
 			.groups = SS_STR("{}"), .cls = SS_SPAN_COLLECTIVE, .kind = SS_COMM_ALL_REDUCE, .bytes = 4000 })));
 	assert_true(ss_vec_push(&s.ops,
 				((struct ss_skel_op){ .name = SS_STR("fusion"), .program = SS_STR("jit"), .groups = SS_STR("") })));
+	struct ss_skel_op within = { .name = SS_STR("all-reduce.2"), .program = SS_STR("jit"), .groups = SS_STR("[2,2]<=[4]"),
+				     .cls = SS_SPAN_COLLECTIVE, .kind = SS_COMM_ALL_REDUCE, .bytes = 4000 };
+	if (slow_link >= 0)
+		assert_true(ss_vec_push(&s.ops, within));
 	for (int i = 0; i < devices; i++)
 		add_device(&s, host * devices + i, hosts * devices, excess);
 	if (second)
@@ -352,6 +376,22 @@ static void devices_or_hosts(void **state)
 	devices = 1;
 }
 
+/* The other group of the same operation shows how long it takes; so few steps may be chance. */
+static void one_of_two_links(void **state)
+{
+	(void)state;
+	devices = 2;
+	slow_link = 1;
+	assert_verdict(2, nobody, SS_STRAGGLER_NETWORK, "host1", SS_PATTERN_NONE);
+	recorded = 4;
+	assert_verdict(2, nobody, SS_STRAGGLER_BALANCED, "", SS_PATTERN_NONE);
+	recorded = STEPS;
+	slow_link = 2;
+	assert_verdict(2, nobody, SS_STRAGGLER_BALANCED, "", SS_PATTERN_NONE);
+	slow_link = -1;
+	devices = 1;
+}
+
 /*
  * With a device that has no steps there is nothing to compare: it is not said that one device of
  * the host is to blame.
@@ -481,6 +521,7 @@ int main(void)
 		cmocka_unit_test(unexplained_idle_time),
 		cmocka_unit_test(one_late_beside_uneven_work),
 		cmocka_unit_test(devices_or_hosts),
+		cmocka_unit_test(one_of_two_links),
 		cmocka_unit_test(device_without_steps),
 		cmocka_unit_test(replay_and_rule_agree),
 	};

@@ -27,3 +27,13 @@ double ss_theil_sen(const double *x, const double *y, size_t n, double apart, do
 		}
 	return k ? ss_median(scratch, k) : 0;
 }
+
+double ss_fewer_than(uint32_t k, uint32_t n, double p)
+{
+	double sum = 0, log_p = log(p), log_q = log1p(-p), log_choose = 0;
+	for (uint32_t i = 0; i < k; i++) {
+		sum += exp(log_choose + i * log_p + (n - i) * log_q);
+		log_choose += log((double)(n - i)) - log((double)(i + 1));
+	}
+	return sum < 1 ? sum : 1;
+}

@@ -1,10 +1,11 @@
-/* robust.h - estimates that a few wild values do not move. */
+/* robust.h - estimates that a few wild values do not move, and what chance makes of few. */
 #ifndef SS_MODEL_CLUSTER_ROBUST_H
 #define SS_MODEL_CLUSTER_ROBUST_H
 
 #include "statistics/sample.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Standard deviation of a normal distribution whose median absolute deviation is 1. */
 #define SS_MAD_TO_SIGMA 1.4826
@@ -27,5 +28,9 @@ double ss_quantile(double *v, size_t n, double frac);
 double ss_theil_sen(const double *x, const double *y, size_t n, double apart, double *scratch);
 #define SS_THEIL_SEN_POINTS 60
 #define SS_THEIL_SEN_SCRATCH (SS_THEIL_SEN_POINTS * (SS_THEIL_SEN_POINTS - 1) / 2)
+
+/* Probability of fewer than k of n, each with probability p. */
+double ss_fewer_than(uint32_t k, uint32_t n, double p);
+#define SS_SURE_FRAC 0.95 /* that it is no chance */
 
 #endif

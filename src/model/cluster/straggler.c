@@ -14,7 +14,6 @@
 #define NETWORK_FRAC (1.0 / 3)	/* of the time that exposed transfers take: bound by them */
 #define SAME_FRAC 0.80		/* of slow steps that one host, or one device, is behind */
 #define CONSTANT_FRAC 0.90
-#define SURE_FRAC 0.95
 #define CANDIDATE_FRAC 0.90 /* that it is no chance, for a host to be named where noise is large */
 #define LEAST_STEPS 3
 #define DRIFT_CORRELATION 0.9
@@ -204,17 +203,6 @@ static enum ss_straggler_pattern pattern_of(const struct ss_straggler_metrics *j
 	return equal && apart > 1 ? SS_PATTERN_PERIODIC : SS_PATTERN_INTERMITTENT;
 }
 
-/* Probability of fewer than k of n, each with probability p. */
-static double fewer_than(uint32_t k, uint32_t n, double p)
-{
-	double sum = 0, log_p = log(p), log_q = log1p(-p), log_choose = 0;
-	for (uint32_t i = 0; i < k; i++) {
-		sum += exp(log_choose + i * log_p + (n - i) * log_q);
-		log_choose += log((double)(n - i)) - log((double)(i + 1));
-	}
-	return sum < 1 ? sum : 1;
-}
-
 /*
  * What its slow steps were longer than the median host's, per step of all; of two hosts, than the
  * other's.
@@ -240,8 +228,8 @@ static bool accuse(struct ss_straggler_metrics *j, size_t place, struct ss_err *
 	v->pattern = pattern_of(j, place);
 	v->steps_frac = (double)h->culprit_steps / (double)j->s->steps.n;
 	v->lost_us_per_step = lost_of(j, h->host);
-	v->confidence_frac = fewer_than(h->culprit_steps, j->nslow, 1.0 / (double)j->s->hosts.n);
-	if (v->confidence_frac < SURE_FRAC || j->s->steps.n < LEAST_STEPS) {
+	v->confidence_frac = ss_fewer_than(h->culprit_steps, j->nslow, 1.0 / (double)j->s->hosts.n);
+	if (v->confidence_frac < SS_SURE_FRAC || j->s->steps.n < LEAST_STEPS) {
 		v->kind = SS_STRAGGLER_INCONCLUSIVE;
 		v->why = "record more steps to learn whether it is always the same host";
 	}
@@ -353,7 +341,7 @@ static bool differ_by_host(const struct ss_straggler_metrics *j, const struct ss
 		of_host++;
 		choices *= (double)(x->n - of_host + 1) / (double)of_host;
 	}
-	return least > others && (double)j->s->hosts.n <= (1 - SURE_FRAC) * choices;
+	return least > others && (double)j->s->hosts.n <= (1 - SS_SURE_FRAC) * choices;
 }
 
 /*
@@ -434,7 +422,7 @@ static uint32_t candidate(const struct ss_straggler_metrics *j)
 	for (size_t h = 0; h < j->s->hosts.n; h++)
 		most = j->scratch[h] > j->scratch[most] ? h : most;
 	uint32_t n = (uint32_t)j->scratch[most];
-	bool clear = n >= SAME_FRAC * all && fewer_than(n, all, 1.0 / (double)j->s->hosts.n) >= CANDIDATE_FRAC;
+	bool clear = n >= SAME_FRAC * all && ss_fewer_than(n, all, 1.0 / (double)j->s->hosts.n) >= CANDIDATE_FRAC;
 	return clear ? j->s->hosts.v[most].host : SS_NO_HOST;
 }
 

@@ -189,6 +189,11 @@ static bool count_last(struct ss_straggler_metrics *j)
 
 /* ---- networks ---- */
 
+/* Of each host: how many of the groups it is in. */
+struct groups_of {
+	uint32_t *slow, *all;
+};
+
 /* Collectives of one operation in one step: those of its groups. */
 struct timed {
 	const struct ss_collective *k;
@@ -202,36 +207,63 @@ static int by_op_step(const void *a, const void *b)
 	return SS_CMP(m->like, n->like) ?: SS_CMP((*x)->step, (*y)->step) ?: SS_CMP((*x)->nth, (*y)->nth) ?: SS_CMP(*x, *y);
 }
 
-/* A host that is in all slow groups of this operation and step counts once. */
-static void count_slow_groups(struct ss_straggler_metrics *j, const struct timed *v, size_t n, uint32_t *slow, uint32_t *mark)
+static void add_hosts(const struct ss_cluster *c, const struct ss_collective *k, uint32_t *groups)
+{
+	for (uint32_t m = 0, host = SS_NO_HOST; m < k->n; m++) {
+		uint32_t own = c->devices.v[c->members.v[c->order[k->first + m]].device].host;
+		groups[own] += own != host;
+		host = own;
+	}
+}
+
+/*
+ * A host that is in all slow groups of this operation and step, but not in all groups, counts once.
+ * Of two groups the faster one shows how long it takes.
+ */
+static void count_slow_groups(struct ss_straggler_metrics *j, const struct timed *v, size_t n, uint32_t *slow,
+			      struct groups_of *of)
 {
 	struct ss_cluster *c = j->c;
 	uint32_t nslow = 0;
 	for (size_t i = 0; i < n; i++)
 		j->scratch[i] = (double)v[i].k->transfer_ps;
-	double middle = ss_median(j->scratch, n);
-	memset(mark, 0, c->hosts.n * sizeof(*mark));
+	double usual = n > 2 ? ss_median(j->scratch, n) : fmin(j->scratch[0], j->scratch[1]);
+	memset(of->slow, 0, c->hosts.n * sizeof(*of->slow));
+	memset(of->all, 0, c->hosts.n * sizeof(*of->all));
 	for (size_t i = 0; i < n; i++) {
-		if ((double)v[i].k->transfer_ps <= SLOW_LINK * middle + SLOW_LINK_PS)
+		add_hosts(c, v[i].k, of->all);
+		if ((double)v[i].k->transfer_ps <= SLOW_LINK * usual + SLOW_LINK_PS)
 			continue;
 		nslow++;
-		for (uint32_t m = 0, host = SS_NO_HOST; m < v[i].k->n; m++) {
-			uint32_t own = c->devices.v[c->members.v[c->order[v[i].k->first + m]].device].host;
-			mark[own] += own != host;
-			host = own;
-		}
+		add_hosts(c, v[i].k, of->slow);
 	}
 	for (size_t h = 0; nslow && h < c->hosts.n; h++)
-		slow[h] += mark[h] == nslow;
+		slow[h] += of->slow[h] == nslow && of->all[h] < n;
+}
+
+/* The host that most often is in the slow groups, if it is in most of them and not by chance. */
+static uint32_t most_often_slow(const struct ss_straggler_metrics *j, const uint32_t *slow, uint32_t total)
+{
+	size_t best = 0, nhosts = j->c->hosts.n;
+	uint32_t all = 0, second = 0;
+	for (size_t h = 0; h < nhosts; h++) {
+		best = slow[h] > slow[best] ? h : best;
+		all += slow[h];
+	}
+	for (size_t h = 0; h < nhosts; h++)
+		second = h != best && slow[h] > second ? slow[h] : second;
+	bool sure = nhosts > 1 && ss_fewer_than(slow[best], all, 1.0 / (double)nhosts) >= SS_SURE_FRAC;
+	return sure && 2 * slow[best] > total && slow[best] > second ? (uint32_t)best : SS_NO_HOST;
 }
 
 bool ss_straggler_find_slow_link(struct ss_straggler_metrics *j, uint32_t *host)
 {
 	struct ss_cluster *c = j->c;
 	struct timed *v = calloc(c->collectives.n + 1, sizeof(*v));
-	uint32_t *slow = calloc(c->hosts.n + 1, sizeof(*slow)), *mark = calloc(c->hosts.n + 1, sizeof(*mark)), total = 0;
-	bool ok = v && slow && mark;
-	size_t n = 0, best = 0, second = 0;
+	uint32_t *slow = calloc(c->hosts.n + 1, sizeof(*slow)), total = 0;
+	struct groups_of of = { calloc(c->hosts.n + 1, sizeof(*of.slow)), calloc(c->hosts.n + 1, sizeof(*of.all)) };
+	bool ok = v && slow && of.slow && of.all;
+	size_t n = 0;
 	*host = SS_NO_HOST;
 	for (size_t i = 0; ok && i < c->collectives.n; i++) {
 		const struct ss_collective *k = &c->collectives.v[i];
@@ -244,20 +276,17 @@ bool ss_straggler_find_slow_link(struct ss_straggler_metrics *j, uint32_t *host)
 		const struct ss_collective *k = v[i].k;
 		for (to = i + 1; to < n && v[to].like == v[i].like && v[to].k->step == k->step && v[to].k->nth == k->nth;)
 			to++;
-		if (to - i < 3)
+		if (to - i < 2)
 			continue;
 		total++;
-		count_slow_groups(j, &v[i], to - i, slow, mark);
+		count_slow_groups(j, &v[i], to - i, slow, &of);
 	}
-	for (size_t h = 0; ok && h < c->hosts.n; h++)
-		best = slow[h] > slow[best] ? h : best;
-	for (size_t h = 0; ok && h < c->hosts.n; h++)
-		second = h != best && slow[h] > second ? slow[h] : second;
-	if (ok && total && 2 * slow[best] > total && slow[best] > second)
-		*host = (uint32_t)best;
+	if (ok && total)
+		*host = most_often_slow(j, slow, total);
 	free(v);
 	free(slow);
-	free(mark);
+	free(of.slow);
+	free(of.all);
 	return ok;
 }
 

@@ -31,8 +31,8 @@ size_t ss_straggler_place_of(const struct ss_straggler_metrics *j, uint32_t host
  */
 double ss_straggler_times_excess(const struct ss_straggler_metrics *j);
 /*
- * The host whose groups' transfers are slow in most operations and steps that run in three or more
- * groups at once; SS_NO_HOST: there is none. False: no memory.
+ * The host whose groups' transfers are slow in most operations and steps that run in several groups
+ * at once; SS_NO_HOST: there is none. False: no memory.
  */
 bool ss_straggler_find_slow_link(struct ss_straggler_metrics *j, uint32_t *host);
 
