@@ -439,7 +439,7 @@ static bool add_headers(const struct ss_http *h, struct MHD_Response *m, struct 
 	       (!csp || add(m, "Content-Security-Policy", csp)) &&
 	       (!r->gzip || add(m, "Content-Encoding", "gzip")) && (!r->vary || add(m, "Vary", "Accept-Encoding")) &&
 	       (!r->allow || add(m, "Allow", r->allow)) && add_str(m, &call->arena, "ETag", r->etag) &&
-	       add_str(m, &call->arena, "Content-Disposition", r->disposition);
+	       add_str(m, &call->arena, "Content-Disposition", r->disposition) && add_str(m, &call->arena, "Link", r->link);
 }
 
 static enum MHD_Result queue(const struct ss_http *h, struct MHD_Connection *c, struct call *call,

@@ -54,6 +54,7 @@ struct ss_http_reply {
 	bool vary;			/* it would not be for another client */
 	struct ss_str etag;		/* with its quotes; "" for none */
 	struct ss_str disposition;	/* Content-Disposition, "" for none */
+	struct ss_str link;		/* Link: what the page will ask for, "" for nothing */
 	const char *allow;		/* for status 405, or NULL */
 	const char *csp;		/* instead of the server's, or NULL */
 	bool ends;			/* the connection, too */

@@ -6,6 +6,7 @@
 #include "rpc/tls.h"
 #include "serve/analysis.h"
 #include "serve/call.h"
+#include "serve/early.h"
 #include "serve/gzip.h"
 #include "serve/page.h"
 #include "serve/warm.h"
@@ -131,6 +132,8 @@ static bool reply_page(struct ss_call *c, const struct ss_page_file *f)
 {
 	struct ss_http_reply *r = c->reply;
 	struct ss_str body = { (const char *)f->begin, (size_t)(f->end - f->begin) };
+	if (strcmp(f->path, "/") == 0)
+		r->link = ss_early_link(c);
 	r->etag = ss_etag_of(c->req->arena, body);
 	r->vary = true;
 	if (r->etag.p && ss_str_contains(c->req->if_none_match, ss_str_sub(r->etag, 2, r->etag.n))) {

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
@@ -254,6 +255,20 @@ def headers_and_caching(c):
     again = c.fetch(f'{PREFIX}/data?run=synth_tpu1/run&tag=graph_viewer&host=host0&type=graph&node_name=fusion.2',
                     headers={'If-None-Match': drawn[1].get('etag', '')})
     c.check('unchanged: no policy in place of the first', again[0] == 304 and 'content-security-policy' not in again[1], str(again[:2]))
+    timeline = {'run': 'synth_tpu1/run', 'tool': 'trace_viewer@', 'host': 'host0'}
+    wanted = '<api/timeline?run=synth_tpu1%2Frun&host=host0>; rel=preload; as=fetch; crossorigin'
+    page = c.fetch('/?' + urllib.parse.urlencode(timeline))[1]
+    c.check('the page of a timeline names what it will ask for', page.get('link') == wanted, str(page))
+    known = c.fetch('/?' + urllib.parse.urlencode(timeline), headers={'If-None-Match': page.get('etag', '')})
+    c.check('and so it does where the browser has the page', known[0] == 304 and known[1].get('link') == wanted, str(known[:2]))
+    aligned = c.fetch('/?' + urllib.parse.urlencode(timeline | {'clocks': 'aligned'}))[1].get('link', '')
+    c.check('with the clocks that are asked for', '&host=host0&clocks=aligned>' in aligned, aligned)
+    odd = c.fetch('/?' + urllib.parse.urlencode(timeline | {'host': 'a ~*>;"\r\nX-Made: 1'}))[1]
+    c.check('a name cannot leave its place in the header',
+            'host=a+%7E*%3E%3B%22%0D%0AX-Made%3A+1>; rel' in odd.get('link', '') and 'x-made' not in odd, str(odd))
+    for other in ({'tool': 'overview_page'}, {'host': ''}, {'host': 'x' * 3000}, {'run': ''}, {'compare': 'synth_tpu1/run'}, {'sql': 'SELECT 1'}):
+        plain = c.fetch('/?' + urllib.parse.urlencode(timeline | other))[1]
+        c.check(f'no such header with {other}'[:80], 'link' not in plain, str(plain))
     c.check('as XProf\'s page asks for graphs', c.fetch(f'//{url}')[0] == 200 and c.fetch(f'//{url}')[2] == body)
     c.check('as XProf\'s page asks before a column is chosen',
             c.fetch(f'{PREFIX}/data?run=synth_tpu1/run&tag=inference_profile&host=host0'

@@ -3,7 +3,7 @@
  */
 import { after, before, describe, test } from "node:test";
 import assert from "node:assert/strict";
-import { api, openPage, q, shot, startBrowser, startProgram, runsByName } from "./lib.mjs";
+import { api, openPage, q, real, shot, startBrowser, startProgram, runsByName } from "./lib.mjs";
 import { format } from "./format.mjs";
 import { frames, settle } from "./harness.mjs";
 
@@ -133,6 +133,23 @@ test("the hover tells an event's true duration, whatever the drawing rounds it t
 });
 
 describe("timeline", () => {
+	test("is asked for once, while the page's script is still on its way", { skip: !real && "made-up answers come without the header" }, async () => {
+		const p = await openPage(browser, server.base);
+		const asked = [];
+		p.page.on("request", (r) => {
+			const { pathname, searchParams } = new URL(r.url());
+			if (pathname === "/api/timeline" || pathname === "/api/tools") asked.push(`${pathname} ${searchParams.get("host") ?? ""}`);
+		});
+		try {
+			await p.page.goto(`${server.base}?${q({ run: trace.run, tool: trace.tool, host: trace.host })}`);
+			await p.page.waitForFunction(() => Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) > 0);
+			assert.equal(asked[0], `/api/timeline ${trace.host}`, "before the script asks anything");
+			assert.equal(asked.filter((a) => a.startsWith("/api/timeline")).length, 1, "the script uses that answer");
+		} finally {
+			await p.close();
+		}
+	});
+
 	test("draws the trace, in light and dark", async () => {
 		for (const scheme of ["light", "dark"])
 			await open(
