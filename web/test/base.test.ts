@@ -135,13 +135,13 @@ test("colours: relatives share a hue, and labels are readable on all of them", (
 test("colours mean something, and no two of a list are the same", () => {
 	const spread = (p: number) => Math.max(p & 255, (p >>> 8) & 255, (p >>> 16) & 255) - Math.min(p & 255, (p >>> 8) & 255, (p >>> 16) & 255);
 	for (const dark of [false, true]) {
-		/* Communication and copies, in the graph of a program, too. */
+		/* Computing, communication and copies, in the graph of a program, too. */
 		const theme = readFileSync("src/css/graph.css", "utf8")
 			.split("\n")
 			.find((l) => l.startsWith(dark ? ':root[data-theme="dark"] { --hlo' : ":root { --hlo"));
-		for (const [kind, name] of [["communication", "all-reduce"], ["movement", "copy"]]) {
+		for (const [kind, name] of [["communication", "all-reduce"], ["movement", "copy"], ["heavy", "compute"]]) {
 			const color = parseable(new RegExp(`--hlo-${kind}: (#[0-9a-f]{6})`).exec(theme ?? "")?.[1] ?? "");
-			assert.ok(Array.from({ length: 20 }, (_, k) => nameColor(`${name}.${k}`, dark)).includes(color), kind);
+			assert.ok(Array.from({ length: 20 }, (_, k) => nameColor(k ? `${name}.${k}` : name, dark)).includes(color), kind);
 		}
 		for (const grey of ["IDLE", "Unknown", ""]) assert.ok(spread(nameColor(grey, dark)) < 16, grey);
 		assert.notEqual(nameColor("Unknown", dark), nameColor("HBM", dark));
