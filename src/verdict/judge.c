@@ -124,6 +124,13 @@ static struct ss_proof *new_proof(struct ss_verdict_finding *f, const char *what
 	return p;
 }
 
+struct ss_str ss_say_share(struct ss_judge *j, const struct ss_judged_unit *u)
+{
+	bool several = u->h->nunits > 1 && u->u->device.n;
+	return several ? ss_say(j, "share of the recorded time of " SS_FMT, SS_ARG(u->u->device))
+		       : SS_STR("share of the recorded time");
+}
+
 void ss_prove(struct ss_judge *j, struct ss_verdict_finding *f, const char *what, double value, const char *unit,
 	      const struct ss_judged_unit *u, const char *tool)
 {

@@ -80,9 +80,10 @@ void ss_rule_compute(struct ss_judge *j)
 		f->text = ss_say(j, "%sperations take %s of the time; the largest is " SS_FMT SS_FMT " at %s." SS_FMT,
 				 well ? "The device is well used: o" : "O", ss_percent_of(b.frac).s, SS_ARG(f->subject),
 				 SS_ARG(detail), ss_percent_of(op_frac).s, SS_ARG(how));
-	ss_prove(j, f, "share of the recorded time: compute", ss_unit_step_frac(b.worst, SS_TIME_COMPUTE), "share",
-		 b.worst, "overview_page");
-	ss_prove(j, f, "of that, the largest operation", op_frac, "share", b.worst, "hlo_stats");
+	ss_prove(j, f, ss_say(j, SS_FMT ": compute", SS_ARG(ss_say_share(j, b.worst))).p,
+		 ss_unit_step_frac(b.worst, SS_TIME_COMPUTE), "share", b.worst, "overview_page");
+	ss_prove(j, f, j->nunits > 1 ? "of all devices' time, the largest operation" : "of that, the largest operation", op_frac,
+		 "share", b.worst, "hlo_stats");
 	if (s)
 		ss_point_at(j, f, b.worst, s->begin_ps, s->end_ps);
 	prove_peaks(j, f, s, b.worst);

@@ -315,7 +315,7 @@ void ss_rule_collective(struct ss_judge *j)
 			 "Exposed communication (nothing computes meanwhile) takes %s of the time, the largest part in " SS_FMT
 			 ": " SS_FMT SS_FMT ".",
 			 ss_percent_of(frac).s, SS_ARG(f->subject), SS_ARG(what), SS_ARG(others));
-	ss_prove(j, f, "share of the recorded time: communication",
+	ss_prove(j, f, ss_say(j, SS_FMT ": communication", SS_ARG(ss_say_share(j, worst))).p,
 		 ss_unit_step_frac(worst, SS_TIME_COLLECTIVE), "share", worst, "hlo_stats");
 	s = s ? same_operation(worst, s) : NULL;
 	if (s)

@@ -58,7 +58,7 @@ void ss_rule_outside_steps(struct ss_judge *j)
 			j, "%s of the time passes between the steps, mostly in " SS_FMT "%s" SS_FMT "%s" SS_FMT ".",
 			ss_percent_of(frac).s, SS_ARG(class), name.n ? ": " : "", SS_ARG(name),
 			s && s->caller.n ? ", called by " : "", SS_ARG(s ? s->caller : SS_STR("")));
-	ss_prove(j, f, "share of the recorded time between steps", between_frac(worst), "share", worst,
+	ss_prove(j, f, ss_say(j, SS_FMT " between steps", SS_ARG(ss_say_share(j, worst))).p, between_frac(worst), "share", worst,
 		 "trace_viewer@");
 	if (s)
 		ss_point_at(j, f, worst, s->begin_ps, s->end_ps);

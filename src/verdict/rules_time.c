@@ -35,8 +35,8 @@ static struct ss_verdict_finding *class_finding(struct ss_judge *j, enum ss_caus
 	if (*s)
 		f->subject = ss_cut(ss_shown_name(j, *s), SS_MOST_SUBJECT_BYTES);
 	struct ss_str class = ss_time_class_name(c);
-	ss_prove(j, f, ss_say(j, "share of the recorded time: " SS_FMT, SS_ARG(class)).p, ss_unit_step_frac(*u, c),
-		 "share", *u, "overview_page");
+	ss_prove(j, f, ss_say(j, SS_FMT ": " SS_FMT, SS_ARG(ss_say_share(j, *u)), SS_ARG(class)).p,
+		 ss_unit_step_frac(*u, c), "share", *u, "overview_page");
 	if (*s) {
 		ss_prove(j, f, ss_say(j, "of that, " SS_FMT, SS_ARG((*s)->name)).p,
 			 (double)ss_subject_ps(*s, false) / (double)(*u)->u->window_ps, "share", *u, "trace_viewer@");
@@ -348,7 +348,7 @@ void ss_rule_idle(struct ss_judge *j)
 				       SS_ARG(at.n ? ss_say(j, " on %s " SS_FMT, ss_recording_word(j), SS_ARG(h->name)) : at),
 				       h->has_host ? "the recording does not show what the main thread does then"
 						   : "no event of the host says why");
-	ss_prove(j, f, "share of the recorded time in which nothing was recorded",
+	ss_prove(j, f, ss_say(j, SS_FMT " in which nothing was recorded", SS_ARG(ss_say_share(j, b.worst))).p,
 		 ss_unit_step_frac(b.worst, SS_TIME_UNKNOWN) - own_frac, "share", b.worst, "trace_viewer@");
 	if (!h->has_python && !has_found(j, SS_CAUSE_HOST_CODE))
 		ss_cannot_judge(j, SS_CAUSE_HOST_CODE, "Python's calls were not recorded");
