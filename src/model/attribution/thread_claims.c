@@ -137,7 +137,10 @@ static uint32_t named(struct walk *w, enum ss_time_class class, uint32_t meta, u
 	return ss_named_owner(w->b, class, w->b->host_at, meta, ref, overhead);
 }
 
-/* For a reader a copy is work with a name, as it is on a device. SS_NONE: it is none, or memory is out. */
+/*
+ * For a reader a copy is work with a name, as it is on a device. SS_NONE: it is none, or memory is
+ * out.
+ */
 static uint32_t copy_owner(struct walk *w, const struct open_event *o)
 {
 	bool copy = o->class == SS_TIME_COPY && o->call != SS_NONE && w->b->reader;
@@ -291,7 +294,57 @@ static void set_input(struct walk *w, struct open_event *o, bool demand)
 	o->claims = w->starter || o->demand;
 }
 
-/* The framework's Python that calls the program's own: a layer of PyTorch. JAX's around its operations does not. */
+static void set_copy(struct walk *w, struct open_event *o)
+{
+	enum ss_claim_rank on_device = w->starter ? SS_RANK_STARTER : SS_RANK_OTHER_CALLS;
+	set(o, SS_TIME_COPY, w->b->has_device ? on_device : SS_RANK_COPY);
+	o->claims = !w->data_thread;
+}
+
+static void set_sync(struct walk *w, struct open_event *o, const struct open_event *p)
+{
+	/* An operation that waits for the threads that help it is in progress. */
+	if (p && (p->class == SS_TIME_COMPUTE || p->class == SS_TIME_COLLECTIVE) && !p->overhead)
+		return;
+	set(o, SS_TIME_SYNC, SS_RANK_WAITS);
+	o->claims = w->starter;
+}
+
+static void set_lock(struct walk *w, struct open_event *o, const struct open_event *p)
+{
+	if (p && p->class == SS_TIME_SYNC)
+		return;
+	set(o, SS_TIME_LOCK, SS_RANK_STARTER);
+	o->claims = w->starter;
+}
+
+/* Events that are not of the program count as not recorded, with a name. */
+static void set_profiler(struct walk *w, struct open_event *o, uint32_t meta)
+{
+	set(o, SS_TIME_UNKNOWN, SS_RANK_WAITS);
+	o->func = meta;
+	o->claims = w->starter;
+}
+
+/*
+ * A collection of garbage, and an event within one that swallows all in it. False for others, which
+ * their kinds decide.
+ */
+static bool set_collector(const struct walk *w, struct open_event *o, const struct open_event *p, enum ss_host_kind kind)
+{
+	bool collects = kind == SS_KIND_GC && !(p && p->class == SS_TIME_COMPILE);
+	if (collects)
+		set(o, SS_TIME_GC, SS_RANK_STARTER);
+	else if (!swallows(p) || kind == SS_KIND_SKIP)
+		return false;
+	o->claims = o->claims && (w->starter || !collects);
+	return true;
+}
+
+/*
+ * The framework's Python that calls the program's own: a layer of PyTorch. JAX's around its
+ * operations does not.
+ */
 static bool is_layer(struct ss_str name)
 {
 	struct ss_frame f;
@@ -303,13 +356,8 @@ static void classify(struct walk *w, struct open_event *o, const struct open_eve
 		     uint32_t meta, int64_t begin_ps, uint64_t dur_ps)
 {
 	struct ss_frame f;
-	bool collects = kind == SS_KIND_GC && !(p && p->class == SS_TIME_COMPILE);
-	if (collects)
-		set(o, SS_TIME_GC, SS_RANK_STARTER);
-	if (collects || (swallows(p) && kind != SS_KIND_SKIP)) {
-		o->claims = o->claims && (w->starter || !collects);
+	if (set_collector(w, o, p, kind))
 		return;
-	}
 	switch (kind) {
 	case SS_KIND_OP:
 	case SS_KIND_COLLECTIVE:
@@ -340,28 +388,16 @@ static void classify(struct walk *w, struct open_event *o, const struct open_eve
 		set_input(w, o, kind == SS_KIND_DEMAND);
 		break;
 	case SS_KIND_COPY:
-		set(o, SS_TIME_COPY,
-		    w->b->has_device ? w->starter ? SS_RANK_STARTER : SS_RANK_OTHER_CALLS : SS_RANK_COPY);
-		o->claims = !w->data_thread;
+		set_copy(w, o);
 		break;
 	case SS_KIND_SYNC:
-		/* An operation that waits for the threads that help it is in progress. */
-		if (p && (p->class == SS_TIME_COMPUTE || p->class == SS_TIME_COLLECTIVE) && !p->overhead)
-			break;
-		set(o, SS_TIME_SYNC, SS_RANK_WAITS);
-		o->claims = w->starter;
+		set_sync(w, o, p);
 		break;
 	case SS_KIND_LOCK:
-		if (p && p->class == SS_TIME_SYNC)
-			break;
-		set(o, SS_TIME_LOCK, SS_RANK_STARTER);
-		o->claims = w->starter;
+		set_lock(w, o, p);
 		break;
 	case SS_KIND_PROFILER:
-		/* Events that are not of the program count as not recorded, with a name. */
-		set(o, SS_TIME_UNKNOWN, SS_RANK_WAITS);
-		o->func = meta;
-		o->claims = w->starter;
+		set_profiler(w, o, meta);
 		break;
 	case SS_KIND_PYTHON:
 		set_own(w, o, p, ss_frame_parse(ss_event_name(w->b->host, meta), &f) && f.line, true);
@@ -411,7 +447,10 @@ static void count_op(struct walk *w, const struct open_event *o, uint32_t i, enu
 		w->b->ops++;
 		w->b->op_ps += e->dur_ps[i];
 	}
-	/* Operators of c10d start a collective and return: how long they take says nothing of who waits. */
+	/*
+	 * Operators of c10d start a collective and return: how long they take says nothing of who
+	 * waits.
+	 */
 	struct ss_str name = ss_event_name(w->b->host, e->meta[i]);
 	if (kind == SS_KIND_COLLECTIVE && !w->b->has_device && !w->b->no_groups && !ss_str_starts(name, SS_STR("c10d::")) &&
 	    w->b->meetings.n < SS_MOST_MEETINGS) {
@@ -541,7 +580,10 @@ static void end_walk(struct walk *w)
 	ss_vec_free(&w->beyond);
 }
 
-/* To the next event to examine: other threads than the starter are not examined while all devices work. */
+/*
+ * To the next event to examine: other threads than the starter are not examined while all devices
+ * work.
+ */
 static void skip_events(struct walk *w)
 {
 	const struct ss_xevents e = w->line->ev;
@@ -597,7 +639,10 @@ static bool hold(struct ss_attr_build *b, const struct ss_claim *v, size_t n)
 	return true;
 }
 
-/* Number, count, and hold what it claims, or only what other threads do for it, which is not in order. */
+/*
+ * Number, count, and hold what it claims, or only what other threads do for it, which is not in
+ * order.
+ */
 static bool walk_first(struct walk *w, bool held)
 {
 	bool ok = true;
