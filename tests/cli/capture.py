@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """The commands that take profiles, against a stand-in for the profiled program and one for Google's servers: words, statuses, files."""
-import argparse
 import csv
 import glob
 import http.client
@@ -13,7 +12,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.request
@@ -21,19 +19,16 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, 'tests/lib'))
+import checks
 import serving
 
 SAMPLE = glob.glob(os.path.join(ROOT, 'tests/data/profiles/synth_tpu_infeed/**/*.xplane.pb'), recursive=True)[0]
-passed, failed = 0, 0
+counts = checks.Counts()
 BIN = PEER = None
 
 
 def check(what, good, *details):
-    global passed, failed
-    passed += bool(good)
-    failed += not good
-    if not good:
-        print(f'{what}: wrong', *details)
+    counts.check(what, good, ' '.join(map(str, details)))
 
 
 class Peer:
@@ -644,19 +639,15 @@ def swallow(ask, headers, address):
         pass
 
 
-def main():
+def check_all(binary, scratch):
     global BIN, PEER
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--bin', default=os.path.join(ROOT, 'build/stepscope'))
-    BIN = os.path.abspath(parser.parse_args().bin)
+    BIN = binary
     PEER = os.path.join(os.path.dirname(BIN), 'tests/profiler_peer')
-    with tempfile.TemporaryDirectory() as scratch:
-        for part in (takes, refuses, interrupted, strangers, full_disk, long_one, by_name, old_flags, over_http, watches, slow_steps, called, wider, from_elsewhere, continues):
-            part(scratch)
+    for part in (takes, refuses, interrupted, strangers, full_disk, long_one, by_name, old_flags, over_http, watches, slow_steps, called, wider, from_elsewhere, continues):
+        part(scratch)
     monitors()
-    print(f'{passed} passed, {failed} failed')
-    return 1 if failed or not passed else 0
+    return counts
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(checks.main('capture', check_all))

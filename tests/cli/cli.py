@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import checks
 import profiles
 import runs
+from xspace import varint
 
 SAMPLE = os.path.join(profiles.ROOT, 'synth_tpu1')
 FILE = os.path.join(SAMPLE, 'plugins', 'profile', 'run', 'host0.xplane.pb')
@@ -255,9 +256,6 @@ def older_files(c, scratch):
 
 def bombs(c, scratch):
     """A few megabytes that decompress to 900 take no more memory than a larger honest file does."""
-    def varint(n):
-        return bytes([n & 127 | 128]) + varint(n >> 7) if n > 127 else bytes([n])
-
     block = b'\x22\x06\x08\x01\x10\x64\x18\x01' * (1 << 17)                 # events of an XLine
     texts = b'\x22\x06worker' * (1 << 17)                                  # host names of an XSpace
     line = b'\x1a' + varint(900 * len(block))
@@ -640,10 +638,6 @@ def verdict_of(c, path):
     answer = json.loads(done.stdout) if done.returncode == 0 else {'tables': [], 'notes': [], 'conclusion': {}}
     row = {col['id']: v[0] for t in answer['tables'] if t['name'] == 'verdict' for col, v in zip(t['cols'], t['data'])}
     return row.get('kind'), row.get('host'), json.dumps(answer['notes']), answer['conclusion'].get('text', '')
-
-
-def varint(v):
-    return bytes([v & 127 | (128 if v > 127 else 0)]) + (varint(v >> 7) if v > 127 else b'')
 
 
 def number_of(b):

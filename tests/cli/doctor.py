@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import checks
 import profiles
+from xspace import field, read_varint
 
 SAMPLE = os.path.join(profiles.ROOT, 'synth_tpu1', 'plugins', 'profile', 'run', 'host0.xplane.pb')
 RIEGELI = os.path.join(os.path.dirname(HERE), 'data', 'riegeli')
@@ -25,38 +26,15 @@ OLD = 1_600_000_000     # a time long ago: nobody is still writing
 RUN = 'plugins/profile/run/'
 
 
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
-def varint(v):
-    out = b''
-    while v >= 0x80:
-        out += bytes([v & 0x7f | 0x80])
-        v >>= 7
-    return out + bytes([v])
-
-
 def inside(message):
     """The values of field 1 of a message in which every field is a text or a message."""
     found, at = [], 0
     while at < len(message):
-        key, at = number(message, at)
-        length, at = number(message, at)
+        key, at = read_varint(message, at)
+        length, at = read_varint(message, at)
         found += [message[at:at + length]] * (key == 10)
         at += length
     return found
-
-
-def number(data, at):
-    value = shift = 0
-    while True:
-        value |= (data[at] & 0x7f) << shift
-        at, shift = at + 1, shift + 7
-        if data[at - 1] < 0x80:
-            return value, at
 
 
 def tar_of(name, data):

@@ -3,27 +3,18 @@
 
     tests/cli/hardening.py --build build
 """
-import argparse
 import os
 import re
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'lib'))
+import checks
+
 BINARIES = ['stepscope', 'libstepscope.so', 'instrument/libsstrace.so', 'instrument/libsstrace_inject.so',
             'instrument/libsstrace_server.so']
 # How functions begin that may be jumped to: endbr64; paciasp or bti c.
 LANDINGS = {'X86-64': {'f30f1efa'}, 'AArch64': {'3f2303d5', '5f2403d5'}}
-
-
-class Checks:
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def holds(self, what, good, got=''):
-        self.passed += bool(good)
-        self.failed += not good
-        if not good:
-            print(f'{what}: missing. {got}')
 
 
 def readelf(*args):
@@ -70,35 +61,29 @@ def check(c, build, name):
     flags = [(words[0], ''.join(words[6:-1])) for words in map(str.split, segments.splitlines()) if len(words) > 7]
     stack = [flag for kind, flag in flags if kind == 'GNU_STACK']
     machine = 'X86-64' if 'X86-64' in header else 'AArch64' if 'AArch64' in header else None
-    c.holds(f'{name}: code at any address', re.search(r'Type: +DYN', header))
-    c.holds(f'{name}: relocations are read-only', 'GNU_RELRO' in segments)
-    c.holds(f'{name}: all are made at the start', 'BIND_NOW' in dynamic or re.search(r'FLAGS_1\).* NOW', dynamic))
-    c.holds(f'{name}: no text relocations', 'TEXTREL' not in dynamic)
-    c.holds(f'{name}: the stack is not code', stack == ['RW'], stack)
-    c.holds(f'{name}: nothing is writable and code', all(flag in ('R', 'RE', 'RW') for kind, flag in flags if kind == 'LOAD'), flags)
-    c.holds(f'{name}: no path to libraries but its own', not re.search(r'R(UN)?PATH.*\[(?!\$ORIGIN)', dynamic), dynamic)
-    c.holds(f'{name}: stack protector', '__stack_chk_fail' in called)
+    c.check(f'{name}: code at any address', re.search(r'Type: +DYN', header))
+    c.check(f'{name}: relocations are read-only', 'GNU_RELRO' in segments)
+    c.check(f'{name}: all are made at the start', 'BIND_NOW' in dynamic or re.search(r'FLAGS_1\).* NOW', dynamic))
+    c.check(f'{name}: no text relocations', 'TEXTREL' not in dynamic)
+    c.check(f'{name}: the stack is not code', stack == ['RW'], stack)
+    c.check(f'{name}: nothing is writable and code', all(flag in ('R', 'RE', 'RW') for kind, flag in flags if kind == 'LOAD'), flags)
+    c.check(f'{name}: no path to libraries but its own', not re.search(r'R(UN)?PATH.*\[(?!\$ORIGIN)', dynamic), dynamic)
+    c.check(f'{name}: stack protector', '__stack_chk_fail' in called)
     if machine and (compiles(build, '-fcf-protection=full') or compiles(build, '-mbranch-protection=standard')):
         bad = landing(path, machine)
-        c.holds(f'{name}: indirect jumps land where functions begin', bad is None, bad)
+        c.check(f'{name}: indirect jumps land where functions begin', bad is None, bad)
     return called
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument('--build', default='build')
-    a = p.parse_args()
-    c = Checks()
-    called = {}
-    for name in BINARIES:
-        called[name] = check(c, a.build, name)
+def check_all(build, scratch):
+    c = checks.Counts()
+    called = {name: check(c, build, name) for name in BINARIES}
     # The C library's checked functions: which of them a binary needs depends on what it calls.
     for name in ('stepscope', 'libstepscope.so', 'instrument/libsstrace.so'):
         checked = [f for f in called[name] if f.endswith('_chk') and f != '__stack_chk_fail']
-        c.holds(f'{name}: FORTIFY', checked)
-    print(f'{c.passed} passed, {c.failed} failed')
-    return c.failed > 0
+        c.check(f'{name}: FORTIFY', checked)
+    return c
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(checks.main('hardening', check_all, 'build', 'build'))

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What `./dev install` installs: complete, usable from any place, and programs compile with the lines of docs/libsstrace.md and docs/python.md."""
-import argparse
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'lib'))
+import checks
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SAMPLE = os.path.join(ROOT, 'tests', 'data', 'profiles', 'synth_tpu1')
@@ -52,15 +53,6 @@ int main(void)
 }
 
 
-class Checks:
-    passed = failed = 0
-
-    def check(self, what, good, shown=''):
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        if not good:
-            print(f'{what}: {shown}')
-
-
 def shell(command, cwd, **env):
     return subprocess.run(['sh', '-c', command], cwd=cwd, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           universal_newlines=True, timeout=120)
@@ -97,24 +89,20 @@ def compiled(c, scratch, prefix):
             c.check('linked in', 'libsstrace' not in shell(f'ldd {out}', folder).stdout, line)
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__)
-    ap.add_argument('--build', default='build')
-    build, c = ap.parse_args().build, Checks()
-    with tempfile.TemporaryDirectory() as scratch:
-        first, prefix = os.path.join(scratch, 'first'), os.path.join(scratch, 'a place')
-        done = shell(f'cmake --install {build} --prefix {first}', ROOT)
-        c.check('installs', done.returncode == 0, done.stdout[-500:])
-        os.rename(first, prefix)        # whatever was installed works elsewhere, too
-        for file in FILES:
-            c.check(file, os.path.exists(os.path.join(prefix, file)), 'is missing')
-        done = subprocess.run([os.path.join(prefix, 'bin', 'stepscope'), 'summary', SAMPLE], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        c.check('the installed program', done.returncode == 0 and b'stepscope serve' in done.stdout, done.stdout[-300:])
-        os.rename(prefix, os.path.join(scratch, 'place'))
-        compiled(c, scratch, os.path.join(scratch, 'place'))
-    print(f'{c.passed} passed, {c.failed} failed')
-    return 1 if c.failed else 0
+def check_all(build, scratch):
+    c = checks.Counts()
+    first, prefix = os.path.join(scratch, 'first'), os.path.join(scratch, 'a place')
+    done = shell(f'cmake --install {build} --prefix {first}', ROOT)
+    c.check('installs', done.returncode == 0, done.stdout[-500:])
+    os.rename(first, prefix)        # whatever was installed works elsewhere, too
+    for file in FILES:
+        c.check(file, os.path.exists(os.path.join(prefix, file)), 'is missing')
+    done = subprocess.run([os.path.join(prefix, 'bin', 'stepscope'), 'summary', SAMPLE], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    c.check('the installed program', done.returncode == 0 and b'stepscope serve' in done.stdout, done.stdout[-300:])
+    os.rename(prefix, os.path.join(scratch, 'place'))
+    compiled(c, scratch, os.path.join(scratch, 'place'))
+    return c
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(checks.main('install', check_all, 'build', 'build'))

@@ -4,15 +4,14 @@ and that databases which name more GPUs than any machine has stay within the bou
 The program as it is released, on one processor: how many threads come to have pieces of the heap of their own is chance. So is how
 pages of the file are read ahead, some MB of it; the limits leave a third, and the least of three tries counts.
 """
-import argparse
 import os
 import sqlite3
 import subprocess
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
+import checks
 import xspace
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -99,40 +98,31 @@ def gpus(top, name, schema, insert, more=None):
     return path
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__)
-    ap.add_argument('--bin', default=os.path.join(ROOT, 'build/stepscope'))
-    args = ap.parse_args()
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as top:
-        generator = os.path.join(top, 'gen_xspace')
-        subprocess.run(['cc', '-std=c11', '-D_DEFAULT_SOURCE', '-O2', os.path.join(ROOT, 'bench/gen_xspace.c'), '-o', generator, '-lm'],
-                       check=True)
-        paths = {events: make(top, generator, events) for events in (FEW, MANY)}
-        for what, limit in LIMITS.items():
-            bytes_each = each_event(os.path.abspath(args.bin), what, paths, top)
-            good = bytes_each is not None and 0 < bytes_each <= limit
-            passed, failed = passed + good, failed + (not good)
-            if not good:
-                print(f'{what}: {bytes_each} bytes for each event, {limit} at most')
-            elif os.environ.get('VERBOSE'):
-                print(f'{what}: {bytes_each:.0f} bytes for each event')
-        for plane in (b'/host:CPU', b'/device:GPU:0'):
-            bytes_each = each_line(os.path.abspath(args.bin), plane, top)
-            good = bytes_each <= LINE_LIMIT
-            passed, failed = passed + good, failed + (not good)
-            if not good or os.environ.get('VERBOSE'):
-                print(f'{plane.decode()}: {bytes_each:.0f} bytes for each line, {LINE_LIMIT} at most')
-        for path in (gpus(top, 'nsys.sqlite', *NSYS), gpus(top, 'rocpd.db', *ROCPD, "INSERT INTO rocpd_info_agent_0a VALUES(?, 'GPU')")):
-            limit = FILE_LIMIT[0] * os.path.getsize(path) + FILE_LIMIT[1]
-            peak_bytes = peak(os.path.abspath(args.bin), 'overview_page', path, top)
-            good = peak_bytes is not None and peak_bytes <= limit
-            passed, failed = passed + good, failed + (not good)
-            if not good or os.environ.get('VERBOSE'):
-                print(f'{os.path.basename(path)}: {peak_bytes} bytes, {limit} at most')
-    print(f'{passed} passed, {failed} failed')
-    return failed > 0
+class Limits(checks.Counts):
+    def within(self, what, count, limit, unit):
+        """The count is None where the program failed."""
+        good = count is not None and count <= limit
+        self.check(what, good, f'{count} {unit}, {limit} at most')
+        if good and os.environ.get('VERBOSE'):
+            print(f'{what}: {count:.0f} {unit}')
+
+
+def check_all(binary, top):
+    c = Limits()
+    generator = os.path.join(top, 'gen_xspace')
+    subprocess.run(['cc', '-std=c11', '-D_DEFAULT_SOURCE', '-O2', os.path.join(ROOT, 'bench/gen_xspace.c'), '-o', generator, '-lm'],
+                   check=True)
+    paths = {events: make(top, generator, events) for events in (FEW, MANY)}
+    for what, limit in LIMITS.items():
+        bytes_each = each_event(binary, what, paths, top)
+        c.within(what, bytes_each if bytes_each and bytes_each > 0 else None, limit, 'bytes for each event')
+    for plane in (b'/host:CPU', b'/device:GPU:0'):
+        c.within(plane.decode(), each_line(binary, plane, top), LINE_LIMIT, 'bytes for each line')
+    for path in (gpus(top, 'nsys.sqlite', *NSYS), gpus(top, 'rocpd.db', *ROCPD, "INSERT INTO rocpd_info_agent_0a VALUES(?, 'GPU')")):
+        limit = FILE_LIMIT[0] * os.path.getsize(path) + FILE_LIMIT[1]
+        c.within(os.path.basename(path), peak(binary, 'overview_page', path, top), limit, 'bytes')
+    return c
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(checks.main('memory', check_all))

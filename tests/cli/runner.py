@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """The examples for continuous integration (docs/ci), run as a runner does: their scripts, line by line, in a repository made here."""
-import argparse
 import os
 import re
 import shutil
@@ -8,6 +7,9 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ET
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'lib'))
+import checks
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAIRS = os.path.join(ROOT, 'tests', 'data', 'pairs')
@@ -63,28 +65,20 @@ def play(steps, repository, env, shell):
     return 0, out
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__)
-    ap.add_argument('--bin', default=os.path.join(ROOT, 'build', 'stepscope'))
-    binary = os.path.abspath(ap.parse_args().bin)
-    counts = [0, 0]
-
-    def check(what, good, shown=''):
-        counts[not good] += 1
-        if not good:
-            print(f'{what}: {str(shown)[-600:]}')
+def check_all(binary, scratch):
+    c = checks.Counts()
     for new, status in (('base', 0), ('new', 1)):
-        with tempfile.TemporaryDirectory() as where:
+        with tempfile.TemporaryDirectory(dir=scratch) as where:
             repository, sha = repository_of(where, 'base', new)
             page = os.path.join(where, 'summary.md')
             env = {**os.environ, 'PATH': os.path.dirname(binary) + os.pathsep + os.environ['PATH'], 'GITHUB_STEP_SUMMARY': page,
                    'GITHUB_BASE_REF': 'main', 'CI_MERGE_REQUEST_DIFF_BASE_SHA': sha}
             steps = github_steps(os.path.join(ROOT, 'docs', 'ci', 'github.yml'))
             got, out = play(steps, repository, env, ['bash', '--noprofile', '--norc', '-eo', 'pipefail', '-c'])
-            check(f'GitHub, {new}', len(steps) == 2 and got == status and f'::{"error" if status else "notice"} title=step_time' in out, out)
+            c.check(f'GitHub, {new}', len(steps) == 2 and got == status and f'::{"error" if status else "notice"} title=step_time' in out, out)
             with open(page) as f:
                 text = f.read()
-            check(f'its summary page, {new}', ('regression' if status else 'pass') in text and '|---|' in text, text)
+            c.check(f'its summary page, {new}', ('regression' if status else 'pass') in text and '|---|' in text, text)
             git(repository, 'worktree', 'remove', '--force', 'base')
             shutil.rmtree(os.path.join(repository, 'profiles'))
             steps = gitlab_steps(os.path.join(ROOT, 'docs', 'ci', 'gitlab.yml'))
@@ -92,13 +86,12 @@ def main():
             got, out = play(['\n'.join(steps)], repository, env, ['bash', '-eo', 'pipefail', '-c'])
             report = os.path.join(repository, 'gate.xml')
             cases = list(ET.parse(report).iter('testcase')) if os.path.exists(report) else []
-            check(f'GitLab, {new}', len(steps) == 5 and got == status and len(cases) == 2, out)
-            check(f'its report, {new}', len([c for c in cases if c.find('failure') is not None]) == 2 * status, out)
+            c.check(f'GitLab, {new}', len(steps) == 5 and got == status and len(cases) == 2, out)
+            c.check(f'its report, {new}', len([c for c in cases if c.find('failure') is not None]) == 2 * status, out)
             with open(os.path.join(repository, 'difference.md')) as f:
-                check(f'its tables, {new}', '|---|' in f.read())
-    print(f'{counts[0]} passed, {counts[1]} failed')
-    sys.exit(counts[1] > 0)
+                c.check(f'its tables, {new}', '|---|' in f.read())
+    return c
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(checks.main('runner', check_all))

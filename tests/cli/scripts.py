@@ -7,6 +7,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'lib'))
+import checks
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOLS = '''awk basename cat cut date dirname env find grep head id kill ls mkdir mv nproc printf rm sed sh sha256sum sleep sort tail
 touch tr uname wc xargs'''.split()
@@ -105,19 +108,16 @@ def unknown(check):
         check(' '.join(args), done.returncode == 1 and re.search(said, done.stdout), done)
 
 
-def main():
-    counts = [0, 0]
+def check_all(_binary, _scratch):
+    c = checks.Counts()
 
     def check(what, good, done=None):
-        counts[not good] += 1
-        if not good:
-            print(f'{what}: {done and (done.returncode, done.stdout[-800:])}')
+        c.check(what, good, done and (done.returncode, done.stdout[-800:]))
 
     for case in (nobody, root, page, unknown):
         case(check)
-    print(f'{counts[0]} passed, {counts[1]} failed')
-    return 1 if counts[1] else 0
+    return c
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(checks.main('scripts', check_all))

@@ -23,6 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import made_up
 import waits
+from xspace import read_varint
 
 DATA = os.path.join(os.path.dirname(HERE), 'data')
 CAUSES = set('''input host_code dispatch sync compile transfer compute collective straggler callback outside_steps outlier_steps memory_capacity
@@ -257,23 +258,16 @@ OF_DEVICES = {'compute', 'none', 'idle', 'collective', 'straggler', 'transfer', 
 
 def fields(b):
     """The fields of a message: [(number, begin, begin of the content, end)], those of bytes alone."""
-    def varint(at):
-        v = shift = 0
-        while True:
-            v |= (b[at] & 127) << shift
-            at, shift = at + 1, shift + 7
-            if b[at - 1] < 128:
-                return v, at
     at, out = 0, []
     while at < len(b):
         begin = at
-        tag, at = varint(at)
+        tag, at = read_varint(b, at)
         if tag & 7 == 2:
-            n, at = varint(at)
+            n, at = read_varint(b, at)
             out.append((tag >> 3, begin, at, at + n))
             at += n
         else:
-            at = varint(at)[1] if tag & 7 == 0 else at + (8 if tag & 7 == 1 else 4)
+            at = read_varint(b, at)[1] if tag & 7 == 0 else at + (8 if tag & 7 == 1 else 4)
     return out
 
 

@@ -13,21 +13,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import checks
 import serving
+from xspace import field
 
 PREFIX = '/data/plugin/profile'
-
-
-def varint(v):
-    out = b''
-    while v > 127:
-        out, v = out + bytes([v & 127 | 128]), v >> 7
-    return out + bytes([v])
-
-
-def field(number, data):
-    if isinstance(data, int):
-        return varint(number << 3) + varint(data)
-    return varint(number << 3 | 2) + varint(len(data)) + data
 
 
 def profile(event):

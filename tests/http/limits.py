@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import checks
 import profiles
 import serving
+from xspace import field
 
 PREFIX = '/data/plugin/profile'
 TRACE = f'{PREFIX}/data?run=big/run&tag=trace_viewer@'
@@ -249,19 +250,6 @@ def end_at_once(c):
     c.check('SIGTERM', status == 0 and time.monotonic() - begin < 5, f'{status} after {time.monotonic() - begin:.1f} s')
     for s in sockets:
         s.close()
-
-
-def varint(v):
-    out = b''
-    while v > 127:
-        out, v = out + bytes([v & 127 | 128]), v >> 7
-    return out + bytes([v])
-
-
-def field(number, data):
-    if isinstance(data, int):
-        return varint(number << 3) + varint(data)
-    return varint(number << 3 | 2) + varint(len(data)) + data
 
 
 def big_profile(path, nevents):

@@ -1,4 +1,4 @@
-"""The frame of a test of the command line: what was checked, --bin, a scratch directory, and the counts at the end."""
+"""The frame of a test of the command line: what was checked, --bin or --build, a scratch directory, and the counts at the end."""
 import argparse
 import os
 import shutil
@@ -15,15 +15,15 @@ class Counts:
             print(f'{what}: {str(shown)[:800]}')
 
 
-def main(name, checks):
-    """Call checks(binary, scratch), which returns what counts `passed` and `failed`. Returns the exit status."""
+def main(name, checks, option='bin', default='build/stepscope'):
+    """Call checks(path of --bin, scratch), which returns what counts `passed` and `failed`. Returns the exit status."""
     a = argparse.ArgumentParser()
-    a.add_argument('--bin', default='build/stepscope')
-    binary = os.path.abspath(a.parse_args().bin)
+    a.add_argument(f'--{option}', default=default)
+    path = os.path.abspath(getattr(a.parse_args(), option))
     scratch = tempfile.mkdtemp(prefix=f'{name}-')
     try:
-        c = checks(binary, scratch)
+        c = checks(path, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print(f'{c.passed} passed, {c.failed} failed')
-    return c.failed > 0
+    return c.failed > 0 or not c.passed

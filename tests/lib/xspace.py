@@ -62,6 +62,15 @@ def varint(value):
     return bytes(out)
 
 
+def field(number, value):
+    """One field: a number, or a text or message as bytes."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, str):
+        value = value.encode()
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
 def serialize(fields):
     out = bytearray()
     for number, wire, value in fields:
