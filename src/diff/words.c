@@ -2,6 +2,7 @@
 #include "diff/result.h"
 
 #include "base/buf.h"
+#include "base/percent.h"
 #include "table/units.h"
 
 #include <math.h>
@@ -14,6 +15,8 @@
 #define LEAST_MATCHED_FRAC 0.8
 /* So little without a partner is not worth a sentence. */
 #define LEAST_UNMATCHED_FRAC 0.005
+/* A side with a smaller share is not mentioned beside the other. */
+#define LEAST_SAID_FRAC 0.001
 
 static struct ss_str us(struct ss_diff *d, double v)
 {
@@ -313,8 +316,12 @@ static void say_matched(struct ss_diff *d, struct ss_buf *b)
 		return;
 	if (fmax(base, new) > 1 - LEAST_MATCHED_FRAC)
 		ss_buf_lit(b, "The programs differ too much to attribute the change to operations: ");
-	ss_buf_printf(b, "%.1f%% of the base's operation time and %.1f%% of the new one's have no partner on the other side.",
-		      100 * base, 100 * new);
+	if (fmin(base, new) >= LEAST_SAID_FRAC)
+		ss_buf_printf(b, "%s of the base's operation time and %s of the new one's have no partner on the other side.",
+			      ss_percent_of(base).s, ss_percent_of(new).s);
+	else
+		ss_buf_printf(b, "%s of the operation time of %s has no partner on the other side.",
+			      ss_percent_of(fmax(base, new)).s, base > new ? "the base" : "the new one");
 }
 
 static void say_memory(struct ss_diff *d, struct ss_buf *b)

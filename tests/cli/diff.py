@@ -203,6 +203,9 @@ def matching(c, base):
     a = c.diff(base, c.side('gone', seed=11, ops=gone)[0])
     match = {r['base_name'] or r['new_name']: r['match'] for r in a.rows('ops')}
     c.check('the share without a partner is told', re.search(r'11\.\d% of the base.s operation time and 8\.\d%', a.words()), a.words())
+    more = runs.program() + [runs.op('sort.1', 'sort', 200, 'jit(train)/top/rank/sort', 'x.py:1')]
+    words = c.diff(base, c.side('more', seed=14, ops=more)[0]).words()
+    c.check('a side that has partners for all is not told', re.search(r'\d% of the operation time of the new one has no partner', words), words)
     c.check('added and removed', match['all-reduce.1'] == 'removed' and match['sort.1'] == 'added', match)
     for by, table, key in (('scope', 'scopes', 'jit(train)/grads'), ('module', 'modules', 'jit_train'), ('source', 'sources', 'train.py:5')):
         a = c.diff(base, parts, '--by', by)
