@@ -100,12 +100,14 @@ static void ask(struct opened *o, struct ss_str question)
 	answer(&r);
 }
 
-static bool open_hosts(struct opened *o, struct ss_str bytes, const char *name, struct ss_err *err)
+/* raw: a file that is no profile, such as a graph. */
+static bool open_hosts(struct opened *o, struct ss_str bytes, const char *name, bool raw, struct ss_err *err)
 {
 	struct ss_host *both[] = { &o->hosts[0], &o->hosts[1] };
-	if (!ss_host_open_bytes(both[0], bytes, name, err))
+	bool (*open)(struct ss_host *, struct ss_str, const char *, struct ss_err *) = raw ? ss_host_open_raw_bytes : ss_host_open_bytes;
+	if (!open(both[0], bytes, name, err))
 		return false;
-	if (ss_host_open_bytes(both[1], bytes, name, err)) {
+	if (open(both[1], bytes, name, err)) {
 		if (ss_model_init(&o->one, both, 1, err)) {
 			if (ss_model_init(&o->two, both, 2, err))
 				return true;
@@ -127,19 +129,21 @@ static void close_hosts(struct opened *o)
 
 static struct opened *own_profile(uint64_t number)
 {
-	static struct opened all[3];
+	static struct opened all[4];
 	static bool open[SS_COUNT(all)];
 	const struct {
 		const char *name, *begin, *end;
+		bool raw;
 	} files[SS_COUNT(all)] = {
 		{ "tpu.xplane.pb", fuzz_tpu, fuzz_tpu_end },
 		{ "gpu.xplane.pb", fuzz_gpu, fuzz_gpu_end },
 		{ "torch.pt.trace.json.gz", fuzz_torch, fuzz_torch_end },
+		{ "graph.pbtxt", fuzz_graph, fuzz_graph_end, .raw = true },
 	};
 	size_t i = number % SS_COUNT(all);
 	struct ss_err err = { 0 };
 	struct ss_str bytes = { files[i].begin, (size_t)(files[i].end - files[i].begin) };
-	if (!open[i] && !open_hosts(&all[i], bytes, files[i].name, &err))
+	if (!open[i] && !open_hosts(&all[i], bytes, files[i].name, files[i].raw, &err))
 		abort();
 	open[i] = true;
 	return &all[i];
@@ -170,7 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (!planes) {
 		ask_all(own_profile(own), bytes);
-	} else if (open_hosts(&o, bytes, "a.xplane.pb", &err)) {
+	} else if (open_hosts(&o, bytes, "a.xplane.pb", false, &err)) {
 		ask_all(&o, bytes);
 		close_hosts(&o);
 	} else if (!err.code || !err.text[0]) {

@@ -2,6 +2,7 @@
 #ifndef SS_FUZZ_PROFILE_H
 #define SS_FUZZ_PROFILE_H
 
-extern const char fuzz_tpu[], fuzz_tpu_end[], fuzz_gpu[], fuzz_gpu_end[], fuzz_torch[], fuzz_torch_end[];
+extern const char fuzz_tpu[], fuzz_tpu_end[], fuzz_gpu[], fuzz_gpu_end[], fuzz_torch[], fuzz_torch_end[], fuzz_graph[],
+	fuzz_graph_end[];
 
 #endif
