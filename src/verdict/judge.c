@@ -20,28 +20,28 @@ double ss_unit_step_frac(const struct ss_judged_unit *u, enum ss_time_class c)
 	return ss_unit_frac(u, c, SS_REGION_STEPS) + ss_unit_frac(u, c, SS_REGION_OUTLIERS);
 }
 
-struct ss_befallen ss_befalls(const struct ss_judge *j, enum ss_time_class c)
+struct ss_affected ss_affected_by(const struct ss_judge *j, enum ss_time_class c)
 {
-	struct ss_befallen b = { 0 };
+	struct ss_affected affected = { 0 };
 	double max = 0, sum = 0;
 	size_t n = 0;
 	for (size_t i = 0; i < j->nunits; i++) {
 		double frac = ss_unit_step_frac(&j->units[i], c);
 		if (frac > max) {
 			max = frac;
-			b.worst = &j->units[i];
+			affected.worst = &j->units[i];
 		}
 	}
 	for (size_t i = 0; i < j->nunits; i++) {
 		double frac = ss_unit_step_frac(&j->units[i], c);
-		if (frac >= SS_BEFALLEN_FRAC * max) {
+		if (frac >= SS_AFFECTED_FRAC * max) {
 			sum += frac;
 			n++;
 		}
 	}
-	b.frac = n ? sum / (double)n : 0;
-	b.n = n;
-	return b;
+	affected.frac = n ? sum / (double)n : 0;
+	affected.n = n;
+	return affected;
 }
 
 uint64_t ss_subject_ps(const struct ss_time_subject *s, bool between)

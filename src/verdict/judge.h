@@ -45,12 +45,12 @@ double ss_unit_frac(const struct ss_judged_unit *u, enum ss_time_class c, enum s
 double ss_unit_step_frac(const struct ss_judged_unit *u, enum ss_time_class c); /* usual and outlying steps */
 
 /* A class over all units: the mean of the units that have it, and the unit with the largest share. */
-struct ss_befallen {
+struct ss_affected {
 	double frac;
 	size_t n; /* units that have it */
 	const struct ss_judged_unit *worst; /* NULL: none */
 };
-struct ss_befallen ss_befalls(const struct ss_judge *j, enum ss_time_class c);
+struct ss_affected ss_affected_by(const struct ss_judge *j, enum ss_time_class c);
 
 /* The displayed name; of a kernel its short name. */
 struct ss_str ss_shown_name(struct ss_judge *j, const struct ss_time_subject *s);

@@ -15,7 +15,7 @@
 /* If the largest operation has a smaller share, no operation is named. */
 #define SS_LEAST_NAMED 0.0005
 /* A unit has the problem if its share is at least this part of the worst unit's share. */
-#define SS_BEFALLEN_FRAC 0.3
+#define SS_AFFECTED_FRAC 0.3
 /* Computing is the purpose of a program: another cause of this share ranks before it. */
 #define SS_COMPUTE_GIVES_WAY 0.25
 /* Well used: the device computes for this share of the time ... */

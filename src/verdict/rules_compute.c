@@ -45,23 +45,23 @@ static double mean_of_all(const struct ss_judge *j, enum ss_time_class c)
 
 void ss_rule_compute(struct ss_judge *j)
 {
-	struct ss_befallen b = ss_befalls(j, SS_TIME_COMPUTE);
+	struct ss_affected affected = ss_affected_by(j, SS_TIME_COMPUTE);
 	/* To compute is what all are for: the mean of all. */
-	if (b.worst)
-		b.frac = mean_of_all(j, SS_TIME_COMPUTE);
-	if (!b.worst || b.frac < SS_LEAST_SHARE)
+	if (affected.worst)
+		affected.frac = mean_of_all(j, SS_TIME_COMPUTE);
+	if (!affected.worst || affected.frac < SS_LEAST_SHARE)
 		return;
-	const struct ss_time_subject *s = ss_largest(b.worst, SS_TIME_COMPUTE, false);
-	double own_frac = ss_unit_step_frac(b.worst, SS_TIME_COMPUTE);
+	const struct ss_time_subject *s = ss_largest(affected.worst, SS_TIME_COMPUTE, false);
+	double own_frac = ss_unit_step_frac(affected.worst, SS_TIME_COMPUTE);
 	/*
 	 * The share of the largest operation in the computing of the one that computes most, of the
 	 * mean of all.
 	 */
 	double op_frac = s && own_frac > 0
-				 ? b.frac / own_frac * (double)ss_subject_ps(s, false) / (double)b.worst->u->window_ps
+				 ? affected.frac / own_frac * (double)ss_subject_ps(s, false) / (double)affected.worst->u->window_ps
 				 : 0;
-	bool well = s && b.frac >= SS_WELL_USED_SHARE && s->flops_frac >= SS_WELL_USED_FLOPS && op_frac >= b.frac / 2;
-	struct ss_verdict_finding *f = ss_find(j, well ? SS_CAUSE_NONE : SS_CAUSE_COMPUTE, b.frac);
+	bool well = s && affected.frac >= SS_WELL_USED_SHARE && s->flops_frac >= SS_WELL_USED_FLOPS && op_frac >= affected.frac / 2;
+	struct ss_verdict_finding *f = ss_find(j, well ? SS_CAUSE_NONE : SS_CAUSE_COMPUTE, affected.frac);
 	if (!f)
 		return;
 	f->subject = s ? ss_cut(ss_shown_name(j, s), SS_MOST_SUBJECT_BYTES) : SS_STR("operations");
@@ -72,21 +72,21 @@ void ss_rule_compute(struct ss_judge *j)
 	bool copies = ss_str_is(f->subject, "copy") || ss_str_starts(f->subject, SS_STR("copy."));
 	f->traits |= (spread ? SS_TRAIT_SPREAD : 0) | (copies ? SS_TRAIT_COPY : 0);
 	if (!s)
-		f->text = ss_say(j, "Operations take %s of the time.", ss_percent_of(b.frac).s);
+		f->text = ss_say(j, "Operations take %s of the time.", ss_percent_of(affected.frac).s);
 	else if (spread)
 		f->text = ss_say(j, "Operations take %s of the time, spread over many: the largest takes %.3f%%.",
-				 ss_percent_of(b.frac).s, 100 * op_frac);
+				 ss_percent_of(affected.frac).s, 100 * op_frac);
 	else
 		f->text = ss_say(j, "%sperations take %s of the time; the largest is " SS_FMT SS_FMT " at %s." SS_FMT,
-				 well ? "The device is well used: o" : "O", ss_percent_of(b.frac).s, SS_ARG(f->subject),
+				 well ? "The device is well used: o" : "O", ss_percent_of(affected.frac).s, SS_ARG(f->subject),
 				 SS_ARG(detail), ss_percent_of(op_frac).s, SS_ARG(how));
-	ss_prove(j, f, ss_say(j, SS_FMT ": compute", SS_ARG(ss_say_share(j, b.worst))).p,
-		 ss_unit_step_frac(b.worst, SS_TIME_COMPUTE), "share", b.worst, "overview_page");
+	ss_prove(j, f, ss_say(j, SS_FMT ": compute", SS_ARG(ss_say_share(j, affected.worst))).p,
+		 ss_unit_step_frac(affected.worst, SS_TIME_COMPUTE), "share", affected.worst, "overview_page");
 	ss_prove(j, f, j->nunits > 1 ? "of all devices' time, the largest operation" : "of that, the largest operation", op_frac,
-		 "share", b.worst, "hlo_stats");
+		 "share", affected.worst, "hlo_stats");
 	if (s)
-		ss_point_at(j, f, b.worst, s->begin_ps, s->end_ps);
-	prove_peaks(j, f, s, b.worst);
+		ss_point_at(j, f, affected.worst, s->begin_ps, s->end_ps);
+	prove_peaks(j, f, s, affected.worst);
 }
 
 void ss_rule_precision(struct ss_judge *j)

@@ -55,7 +55,7 @@ static double waited(const struct ss_judge *j)
 	for (size_t i = 0; i < j->nunits; i++)
 		max = fmax(max, j->units[i].wait_frac);
 	for (size_t i = 0; i < j->nunits; i++)
-		if (max > 0 && j->units[i].wait_frac >= SS_BEFALLEN_FRAC * max) {
+		if (max > 0 && j->units[i].wait_frac >= SS_AFFECTED_FRAC * max) {
 			sum += j->units[i].wait_frac;
 			n++;
 		}
@@ -267,7 +267,7 @@ static const struct ss_judged_unit *least_waiting(const struct ss_judge *j, cons
 	const struct ss_judged_unit *least = worst;
 	double max = transfer_frac(j, worst);
 	for (size_t i = 0; i < j->nunits && worst->wait.meetings; i++)
-		if (transfer_frac(j, &j->units[i]) >= SS_BEFALLEN_FRAC * max && j->units[i].wait_frac < least->wait_frac)
+		if (transfer_frac(j, &j->units[i]) >= SS_AFFECTED_FRAC * max && j->units[i].wait_frac < least->wait_frac)
 			least = &j->units[i];
 	return least;
 }
@@ -295,7 +295,7 @@ void ss_rule_collective(struct ss_judge *j)
 	}
 	for (size_t i = 0; i < j->nunits; i++) {
 		double frac = transfer_frac(j, &j->units[i]);
-		if (frac >= SS_BEFALLEN_FRAC * max && frac > 0) {
+		if (frac >= SS_AFFECTED_FRAC * max && frac > 0) {
 			sum += frac;
 			n++;
 		}

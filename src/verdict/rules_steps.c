@@ -31,7 +31,7 @@ void ss_rule_outside_steps(struct ss_judge *j)
 			worst = &j->units[i];
 		}
 	for (size_t i = 0; i < j->nunits; i++)
-		if (between_frac(&j->units[i]) >= SS_BEFALLEN_FRAC * max) {
+		if (between_frac(&j->units[i]) >= SS_AFFECTED_FRAC * max) {
 			sum += between_frac(&j->units[i]);
 			n++;
 		}

@@ -23,15 +23,15 @@ static struct ss_str where(struct ss_judge *j, const struct ss_judged_unit *u)
 static struct ss_verdict_finding *class_finding(struct ss_judge *j, enum ss_cause cause, enum ss_time_class c,
 						const struct ss_judged_unit **u, const struct ss_time_subject **s)
 {
-	struct ss_befallen b = ss_befalls(j, c);
-	if (!b.worst || b.frac < SS_LEAST_SHARE)
+	struct ss_affected affected = ss_affected_by(j, c);
+	if (!affected.worst || affected.frac < SS_LEAST_SHARE)
 		return NULL;
-	struct ss_verdict_finding *f = ss_find(j, cause, b.frac);
-	*u = b.worst;
-	*s = ss_largest(b.worst, c, false);
+	struct ss_verdict_finding *f = ss_find(j, cause, affected.frac);
+	*u = affected.worst;
+	*s = ss_largest(affected.worst, c, false);
 	if (!f)
 		return NULL;
-	f->befallen = b.n;
+	f->affected = affected.n;
 	if (*s)
 		f->subject = ss_cut(ss_shown_name(j, *s), SS_MOST_SUBJECT_BYTES);
 	struct ss_str class = ss_time_class_name(c);
@@ -219,7 +219,7 @@ void ss_rule_host_code(struct ss_judge *j)
 	const struct ss_judged_unit *u;
 	const struct ss_time_subject *s;
 	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_HOST_CODE, SS_TIME_HOST_CODE, &u, &s);
-	struct ss_befallen sync = ss_befalls(j, SS_TIME_SYNC);
+	struct ss_affected sync = ss_affected_by(j, SS_TIME_SYNC);
 	if (!f)
 		return;
 	/* Tracers of Python record calls, and "with" calls nothing that they see. */
@@ -327,29 +327,29 @@ static double profiler_frac(const struct ss_judged_unit *u)
 
 void ss_rule_idle(struct ss_judge *j)
 {
-	struct ss_befallen b = ss_befalls(j, SS_TIME_UNKNOWN);
-	double own_frac = b.worst ? profiler_frac(b.worst) : 0;
-	b.frac -= own_frac < b.frac ? own_frac : b.frac;
-	if (!b.worst || b.frac < SS_LEAST_SHARE)
+	struct ss_affected affected = ss_affected_by(j, SS_TIME_UNKNOWN);
+	double own_frac = affected.worst ? profiler_frac(affected.worst) : 0;
+	affected.frac -= own_frac < affected.frac ? own_frac : affected.frac;
+	if (!affected.worst || affected.frac < SS_LEAST_SHARE)
 		return;
-	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_IDLE, b.frac);
+	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_IDLE, affected.frac);
 	if (!f)
 		return;
-	const struct ss_time_host *h = b.worst->h;
-	f->befallen = b.n;
-	struct ss_str at = where(j, b.worst), thread = main_thread(j, h);
+	const struct ss_time_host *h = affected.worst->h;
+	f->affected = affected.n;
+	struct ss_str at = where(j, affected.worst), thread = main_thread(j, h);
 	f->subject = h->thread.n ? ss_say(j, SS_FMT ": not recorded", SS_ARG(thread)) : SS_STR("host: not recorded");
 	f->text = h->thread.n ? ss_say(j,
 				       "Nothing runs for %s of the time, and the recording does not show what the host does "
 				       "then: the " SS_FMT SS_FMT " shows no event there%s.",
-				       ss_percent_of(b.frac).s, SS_ARG(thread), SS_ARG(at),
+				       ss_percent_of(affected.frac).s, SS_ARG(thread), SS_ARG(at),
 				       h->has_python ? "" : " (Python's calls were not recorded)")
-			      : ss_say(j, "Nothing runs for %s of the time" SS_FMT ", and %s.", ss_percent_of(b.frac).s,
+			      : ss_say(j, "Nothing runs for %s of the time" SS_FMT ", and %s.", ss_percent_of(affected.frac).s,
 				       SS_ARG(at.n ? ss_say(j, " on %s " SS_FMT, ss_recording_word(j), SS_ARG(h->name)) : at),
 				       h->has_host ? "the recording does not show what the main thread does then"
 						   : "no event of the host says why");
-	ss_prove(j, f, ss_say(j, SS_FMT " in which nothing was recorded", SS_ARG(ss_say_share(j, b.worst))).p,
-		 ss_unit_step_frac(b.worst, SS_TIME_UNKNOWN) - own_frac, "share", b.worst, "trace_viewer@");
+	ss_prove(j, f, ss_say(j, SS_FMT " in which nothing was recorded", SS_ARG(ss_say_share(j, affected.worst))).p,
+		 ss_unit_step_frac(affected.worst, SS_TIME_UNKNOWN) - own_frac, "share", affected.worst, "trace_viewer@");
 	if (!h->has_python && !has_found(j, SS_CAUSE_HOST_CODE))
 		ss_cannot_judge(j, SS_CAUSE_HOST_CODE, "Python's calls were not recorded");
 }

@@ -155,13 +155,13 @@ static bool describe(struct ss_judge *j, const struct ss_all_windows *steps)
 	return true;
 }
 
-/* A share is that of those whom the cause befalls: say so where it is not all. */
+/* The share is that of the affected units: say so where these are not all. */
 static void say_scope(struct ss_judge *j, struct ss_verdict_finding *f)
 {
-	if (!f->befallen || f->befallen == j->nunits || !f->text.n)
+	if (!f->affected || f->affected == j->nunits || !f->text.n)
 		return;
 	struct ss_str text = ss_cut(ss_str_sub(f->text, 0, f->text.n - 1), SS_MOST_TEXT_BYTES - 60);
-	f->text = ss_say(j, SS_FMT ". This holds for %zu of %zu %s.", SS_ARG(text), f->befallen, j->nunits,
+	f->text = ss_say(j, SS_FMT ". This holds for %zu of %zu %s.", SS_ARG(text), f->affected, j->nunits,
 			 j->has_device ? "devices" : "hosts");
 }
 

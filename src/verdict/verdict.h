@@ -69,7 +69,7 @@ struct ss_verdict_finding {
 	struct ss_proof evidence[SS_MOST_EVIDENCE];
 	size_t nevidence;
 	unsigned traits; /* bits of enum ss_trait */
-	size_t befallen; /* the number of devices or hosts that have it; 0: it is about all of them */
+	size_t affected; /* the number of devices or hosts that have it; 0: it is about all of them */
 };
 
 struct ss_not_judged {

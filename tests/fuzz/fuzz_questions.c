@@ -104,7 +104,8 @@ static void ask(struct opened *o, struct ss_str question)
 static bool open_hosts(struct opened *o, struct ss_str bytes, const char *name, bool raw, struct ss_err *err)
 {
 	struct ss_host *both[] = { &o->hosts[0], &o->hosts[1] };
-	bool (*open)(struct ss_host *, struct ss_str, const char *, struct ss_err *) = raw ? ss_host_open_raw_bytes : ss_host_open_bytes;
+	bool (*open)(struct ss_host *, struct ss_str, const char *, struct ss_err *) =
+		raw ? ss_host_open_raw_bytes : ss_host_open_bytes;
 	if (!open(both[0], bytes, name, err))
 		return false;
 	if (open(both[1], bytes, name, err)) {
