@@ -136,10 +136,10 @@ static struct opened *own_profile(uint64_t number)
 		const char *name, *begin, *end;
 		bool raw;
 	} files[SS_COUNT(all)] = {
-		{ "tpu.xplane.pb", fuzz_tpu, fuzz_tpu_end },
-		{ "gpu.xplane.pb", fuzz_gpu, fuzz_gpu_end },
-		{ "torch.pt.trace.json.gz", fuzz_torch, fuzz_torch_end },
-		{ "graph.pbtxt", fuzz_graph, fuzz_graph_end, .raw = true },
+		{ "tpu.xplane.pb", fuzz_tpu, fuzz_tpu_end, false },
+		{ "gpu.xplane.pb", fuzz_gpu, fuzz_gpu_end, false },
+		{ "torch.pt.trace.json.gz", fuzz_torch, fuzz_torch_end, false },
+		{ "graph.pbtxt", fuzz_graph, fuzz_graph_end, true },
 	};
 	size_t i = number % SS_COUNT(all);
 	struct ss_err err = { 0 };
