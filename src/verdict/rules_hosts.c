@@ -188,7 +188,9 @@ static struct ss_str what_it_is(struct ss_judge *j, const struct ss_judged_unit 
 	if (worst->wait.meetings && !j->late.nabsent)
 		return SS_STR("this is the transfer itself, not waiting for a participant");
 	if (j->npresent)
-		return ss_say(j, "all %u participants are devices of this host, and none of them computes meanwhile",
+		return ss_say(j,
+			      "the %u participants in the recording are devices of this host, and none of them computes "
+			      "meanwhile",
 			      j->npresent);
 	if (j->nunits > 1 && j->out->nhosts > 1)
 		return SS_STR("the recording does not show which operations of different participants belong together, so waiting "

@@ -619,7 +619,7 @@ def transfers_and_waits(c, scratch):
     of = os.path.join(HOSTS, 'cpu_devices')
     taking_part = {(r['participants'], r['expected']) for r in rows(c, 'collectives', of, 'collectives')}
     c.check('participants on one CPU', taking_part == {(4, 4)}, taking_part)
-    c.case(['summary', of], 0, r'largest part in all-reduce: all 4 participants are devices of this host, and none of them computes meanwhile\.'
+    c.case(['summary', of], 0, r'largest part in all-reduce: the 4 participants in the recording are devices of this host, and none of them computes meanwhile\.'
                                r'(.|\n)*straggler: the devices of a program on a CPU are judged together\n')
     c.case(['summary', os.path.join(profiles.ROOT, 'jax_2proc'), '--host', 'host0'], 0, r'straggler: participants are not in the recording\n', '')
     # A step is as long on all hosts: what the others do in it is wait.
