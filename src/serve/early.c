@@ -6,7 +6,7 @@
 
 #include "request/registry.h"
 
-/* Names that are longer are nobody's, and the headers of a reply have a bound. */
+/* Bounds the header. Without it the page still works: its script asks. */
 #define MAX_NAMES_BYTES 2048
 
 /*

@@ -70,7 +70,7 @@ void ss_prove(struct ss_judge *j, struct ss_verdict_finding *f, const char *what
 	      const struct ss_judged_unit *u, const char *tool);
 void ss_prove_words(struct ss_judge *j, struct ss_verdict_finding *f, const char *what, struct ss_str words,
 		    const struct ss_judged_unit *u, const char *tool);
-/* "share of the recorded time", with the device whose it is where its host has several: a finding is about all of them. */
+/* "share of the recorded time", with the name of the device if its host has several. */
 struct ss_str ss_say_share(struct ss_judge *j, const struct ss_judged_unit *u);
 /* Links the last proof to this range of the timeline. */
 void ss_point_at(struct ss_judge *j, struct ss_verdict_finding *f, const struct ss_judged_unit *u, int64_t begin_ps,

@@ -1,4 +1,4 @@
-/* robust.h - estimates that a few wild values do not move, and what chance makes of few. */
+/* robust.h - estimates that a few outliers do not change, and the probability that a count is due to chance. */
 #ifndef SS_MODEL_CLUSTER_ROBUST_H
 #define SS_MODEL_CLUSTER_ROBUST_H
 
@@ -31,6 +31,6 @@ double ss_theil_sen(const double *x, const double *y, size_t n, double apart, do
 
 /* Probability of fewer than k of n, each with probability p. */
 double ss_fewer_than(uint32_t k, uint32_t n, double p);
-#define SS_SURE_FRAC 0.95 /* that it is no chance */
+#define SS_SURE_FRAC 0.95 /* least probability that a count is not due to chance */
 
 #endif
