@@ -218,18 +218,45 @@ static void time_is_shared_once(void **state)
 	const int64_t begin_ps[] = { 100, 200 }, end_ps[] = { 200, 300 };
 	uint64_t work_ps[2][SS_WORK_COUNT] = { { 0 } };
 	(void)state;
-	assert_true(ss_busy_add(&b, 0, 50, 250, SS_WORK_HOST_PREPARE));
-	assert_true(ss_busy_add(&b, 1, 120, 180, SS_WORK_HOST_COMPUTE));
-	assert_true(ss_busy_add(&b, 1, 150, 220, SS_WORK_HOST_COMPUTE)); /* joined */
-	assert_true(ss_busy_add(&b, b.n, 160, 170, SS_WORK_HOST_WAIT_INPUT));
+	assert_true(ss_busy_add(&b, 50, 250, SS_WORK_HOST_PREPARE));
+	ss_busy_begin_line(&b);
+	assert_true(ss_busy_add(&b, 120, 180, SS_WORK_HOST_COMPUTE));
+	assert_true(ss_busy_add(&b, 150, 220, SS_WORK_HOST_COMPUTE)); /* joined */
+	ss_busy_begin_line(&b);
+	assert_true(ss_busy_add(&b, 160, 170, SS_WORK_HOST_WAIT_INPUT));
 	assert_int_equal(b.n, 3);
-	ss_busy_sort(&b);
+	ss_busy_unite(&b);
 	assert_true(ss_busy_share(&b, begin_ps, end_ps, 2, work_ps[0]));
 	assert_int_equal(work_ps[0][SS_WORK_HOST_WAIT_INPUT], 10);
 	assert_int_equal(work_ps[0][SS_WORK_HOST_COMPUTE], 70);
 	assert_int_equal(work_ps[0][SS_WORK_HOST_PREPARE], 20);
 	assert_int_equal(work_ps[1][SS_WORK_HOST_COMPUTE], 20);
 	assert_int_equal(work_ps[1][SS_WORK_HOST_PREPARE], 30);
+	free(b.v);
+}
+
+/* A hundred threads that do the same at the same time take no more memory than a few. */
+static void lines_alike_share_spans(void **state)
+{
+	enum { LINES = 100, SPANS = 5000 };
+	struct ss_busy b = { 0 };
+	const int64_t begin_ps = 0, end_ps = 100 * SPANS;
+	uint64_t work_ps[SS_WORK_COUNT] = { 0 };
+	(void)state;
+	for (int64_t line = 0; line < LINES; line++) {
+		ss_busy_begin_line(&b);
+		for (int64_t i = 0; i < SPANS; i++)
+			assert_true(ss_busy_add(&b, 100 * i + line % 10, 100 * i + 40 + line % 7, SS_WORK_HOST_COMPUTE));
+		assert_true(ss_busy_add(&b, line, line + 1, SS_WORK_HOST_PREPARE));
+	}
+	assert_in_range(b.cap, SPANS, 10 * SPANS);
+	ss_busy_unite(&b);
+	assert_int_equal(b.n, SPANS + 1);
+	assert_true(ss_busy_share(&b, &begin_ps, &end_ps, 1, work_ps));
+	assert_int_equal(work_ps[SS_WORK_HOST_COMPUTE], 46 * SPANS);
+	assert_int_equal(work_ps[SS_WORK_HOST_PREPARE], LINES - 46);
+	assert_in_range(b.work_ps[SS_WORK_HOST_COMPUTE], 30 * LINES * SPANS, 46 * LINES * SPANS);
+	assert_int_equal(b.work_ps[SS_WORK_HOST_PREPARE], LINES);
 	free(b.v);
 }
 
@@ -246,6 +273,7 @@ int main(void)
 		cmocka_unit_test(a_long_pause),
 		cmocka_unit_test(names_of_threads),
 		cmocka_unit_test(time_is_shared_once),
+		cmocka_unit_test(lines_alike_share_spans),
 	};
 	return RUN_TESTS(tests);
 }

@@ -71,7 +71,7 @@ static bool is_computing(uint32_t work)
 static bool unite(struct finder *f)
 {
 	bool computing = false;
-	ss_busy_sort(&f->busy);
+	ss_busy_unite(&f->busy);
 	for (size_t i = 0; i < f->busy.n; i++)
 		computing |= is_computing(f->busy.v[i].work);
 	for (size_t i = 0; i < f->busy.n; i++) {
@@ -117,6 +117,16 @@ static int by_time(const void *a, const void *b)
 	return SS_CMP(oa->begin_ps, ob->begin_ps) ?: SS_CMP(ob->end_ps, oa->end_ps) ?: SS_CMP(oa->name, ob->name);
 }
 
+/* A line's events are mostly in order, and qsort takes as much memory again. */
+static void sort_sequence(struct finder *f)
+{
+	for (size_t i = 1; i < f->seq.n; i++)
+		if (by_time(&f->seq.v[i - 1], &f->seq.v[i]) > 0) {
+			qsort(f->seq.v, f->seq.n, sizeof(*f->seq.v), by_time);
+			return;
+		}
+}
+
 /* Search the sequence gathered, and keep its period if it is the surest yet. */
 static bool try_sequence(struct finder *f, enum ss_inferred_from how, const struct ss_plane *p,
 			 struct ss_str place)
@@ -128,7 +138,7 @@ static bool try_sequence(struct finder *f, enum ss_inferred_from how, const stru
 		f->seq.n = 0;
 		return true;
 	}
-	qsort(f->seq.v, f->seq.n, sizeof(*f->seq.v), by_time);
+	sort_sequence(f);
 	bool ok = ss_period_find(&found, f->seq.v, f->seq.n, by);
 	f->seq.n = 0;
 	double n = (double)found.n;
@@ -156,7 +166,7 @@ static bool add_occurrence(struct finder *f, const struct ss_line *l, uint32_t i
 static bool add_device_line(struct finder *f, const struct ss_plane *p, const struct ss_line *l,
 			    uint8_t *known, uint64_t *computed_ps)
 {
-	size_t first = f->busy.n;
+	ss_busy_begin_line(&f->busy);
 	for (uint32_t i = 0; i < l->ev.n; i++) {
 		uint32_t meta = l->ev.meta[i], at = meta < p->x->nevent_meta ? meta : p->x->nevent_meta;
 		if (!known[at])
@@ -165,7 +175,7 @@ static bool add_device_line(struct finder *f, const struct ss_plane *p, const st
 		if (work >= SS_WORK_DEVICE_COMPUTE_32)
 			*computed_ps += l->ev.dur_ps[i];
 		if (work != SS_WORK_UNKNOWN &&
-		    !ss_busy_add(&f->busy, first, l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i), work))
+		    !ss_busy_add(&f->busy, l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i), work))
 			return false;
 	}
 	return true;
@@ -243,10 +253,10 @@ static enum ss_work work_of(const struct threads *t, enum ss_thread_event kind)
 
 static bool add_thread(struct threads *t, const struct ss_line *l)
 {
-	size_t first = t->f->busy.n;
+	ss_busy_begin_line(&t->f->busy);
 	for (uint32_t i = 0; i < l->ev.n; i++) {
 		enum ss_work work = work_of(t, ss_thread_kind(&t->kinds, l, i));
-		if (work != SS_WORK_UNKNOWN && !ss_busy_add(&t->f->busy, first, l->ev.begin_ps[i],
+		if (work != SS_WORK_UNKNOWN && !ss_busy_add(&t->f->busy, l->ev.begin_ps[i],
 							    ss_xevents_end_ps(&l->ev, i), work))
 			return false;
 		ss_forget_passed(&t->forget, l, i);
@@ -258,11 +268,11 @@ static bool add_thread(struct threads *t, const struct ss_line *l)
 /* Without known work, outermost events count as work. */
 static bool add_outermost(struct threads *t, const struct ss_line *l)
 {
-	size_t first = t->f->busy.n;
 	bool ok = true;
+	ss_busy_begin_line(&t->f->busy);
 	for (uint32_t i = 0; ok && i < l->ev.n; i++)
 		if (ss_thread_kind(&t->kinds, l, i) >= SS_THREAD_OTHER)
-			ok = ss_busy_add(&t->f->busy, first, l->ev.begin_ps[i],
+			ok = ss_busy_add(&t->f->busy, l->ev.begin_ps[i],
 					 ss_xevents_end_ps(&l->ev, i), SS_WORK_HOST_COMPUTE);
 	return ok;
 }
@@ -410,10 +420,9 @@ static bool make_steps(struct ss_host_steps *out, struct finder *f)
 	for (; out->steps.n < p->n; out->steps.n++)
 		add_step(out, out->steps.n, p);
 	/* Names of kernels say how precisely they compute; instructions of a TPU do not. */
-	for (size_t i = 0; i < f->busy.n && ss_host_hardware(f->h) == SS_HW_GPU; i++) {
-		uint64_t ps = (uint64_t)f->busy.v[i].end_ps - (uint64_t)f->busy.v[i].begin_ps;
-		out->steps.compute_16bit_ps += f->busy.v[i].work == SS_WORK_DEVICE_COMPUTE_16 ? ps : 0;
-		out->steps.compute_32bit_ps += f->busy.v[i].work == SS_WORK_DEVICE_COMPUTE_32 ? ps : 0;
+	if (ss_host_hardware(f->h) == SS_HW_GPU) {
+		out->steps.compute_16bit_ps = f->busy.work_ps[SS_WORK_DEVICE_COMPUTE_16];
+		out->steps.compute_32bit_ps = f->busy.work_ps[SS_WORK_DEVICE_COMPUTE_32];
 	}
 	out->steps.inferred = f->inferred;
 	return true;

@@ -31,7 +31,10 @@ const struct ss_host_steps *ss_host_inferred_steps(struct ss_host *h, struct ss_
 /* The steps that all hosts with inferred steps have in common. */
 const struct ss_steps *ss_model_inferred_steps(struct ss_model *m, struct ss_err *err);
 
-/* Is the confidence of inferred steps high enough to show a step time? Others may be one of many calls within a step. */
+/*
+ * Is the confidence of inferred steps high enough to show a step time? Others may be one of many
+ * calls within a step.
+ */
 bool ss_steps_are_sure(const struct ss_steps *s);
 
 /* "programs", "calls", "kernels", "ops", "outermost"; "" for marked steps. */
@@ -56,7 +59,10 @@ enum ss_thread_event {
 
 enum ss_thread_event ss_thread_event_of(struct ss_str name);
 
-/* The same for the events of /host:CPU, found once for each name; instructions of XLA programs say in a stat that they are. */
+/*
+ * The same for the events of /host:CPU, found once for each name; instructions of XLA programs say
+ * in a stat that they are.
+ */
 struct ss_thread_kinds {
 	const struct ss_plane *p;
 	struct ss_stat_filter filter;
@@ -76,16 +82,23 @@ bool ss_is_work_line(const struct ss_plane *p, const struct ss_line *l);
 /* The work of an event on a line of a device; SS_WORK_UNKNOWN: it only contains others. */
 enum ss_work ss_device_event_work(const struct ss_plane *p, uint32_t meta);
 
-/* When work was done, gathered from lines one after another. */
+/*
+ * When work was done, gathered from lines one after another. Lines mostly do the same at the same
+ * time, so spans of one kind of work that touch become one whenever there are twice as many.
+ */
 struct ss_busy {
 	struct ss_work_span *v; /* group unused */
 	size_t n, cap;
+	size_t first;	/* of the line */
+	size_t united;	/* how many there were when spans of different lines became one */
+	uint64_t work_ps[SS_WORK_COUNT]; /* of each line without overlaps, summed over lines */
 };
 
-/* Spans of one line come one after another: `first` is the number of spans before the line. */
-bool ss_busy_add(struct ss_busy *b, size_t first, int64_t begin_ps, int64_t end_ps, enum ss_work work);
-/* By their begin, in place. */
-void ss_busy_sort(struct ss_busy *b);
+/* The spans added from now on are of another line. */
+void ss_busy_begin_line(struct ss_busy *b);
+bool ss_busy_add(struct ss_busy *b, int64_t begin_ps, int64_t end_ps, enum ss_work work);
+/* By their begin, those of one kind disjoint; in place, in no more memory than they need. */
+void ss_busy_unite(struct ss_busy *b);
 
 /*
  * Give each moment within n disjoint ascending ranges to one kind of work: work_ps is n times

@@ -166,17 +166,20 @@ enum ss_work ss_device_event_work(const struct ss_plane *p, uint32_t meta)
 	return work_of_category(known ? ss_xstat_str(&s) : ss_event_name(p, meta));
 }
 
-bool ss_busy_add(struct ss_busy *b, size_t first, int64_t begin_ps, int64_t end_ps, enum ss_work work)
+bool ss_busy_add(struct ss_busy *b, int64_t begin_ps, int64_t end_ps, enum ss_work work)
 {
-	struct ss_work_span *last = b->n > first ? &b->v[b->n - 1] : NULL;
+	struct ss_work_span *last = b->n > b->first ? &b->v[b->n - 1] : NULL;
 	if (end_ps <= begin_ps)
 		return true;
 	/* Call stacks are deep and queues are full: most spans touch the one before. */
 	if (last && last->work == (uint32_t)work && begin_ps >= last->begin_ps && begin_ps <= last->end_ps) {
-		if (end_ps > last->end_ps)
+		if (end_ps > last->end_ps) {
+			b->work_ps[work] += (uint64_t)end_ps - (uint64_t)last->end_ps;
 			last->end_ps = end_ps;
+		}
 		return true;
 	}
+	b->work_ps[work] += (uint64_t)end_ps - (uint64_t)begin_ps;
 	return ss_vec_push(b, ((struct ss_work_span){ begin_ps, end_ps, 0, (uint32_t)work }));
 }
 
@@ -185,9 +188,36 @@ bool ss_busy_add(struct ss_busy *b, size_t first, int64_t begin_ps, int64_t end_
 #define SORT_LESS(ctx, a, b) ((void)(ctx), (a)->begin_ps < (b)->begin_ps)
 #include "base/introsort_of.h"
 
-void ss_busy_sort(struct ss_busy *b)
+void ss_busy_unite(struct ss_busy *b)
 {
+	struct ss_work_span *last[SS_WORK_COUNT] = { 0 };
+	size_t n = 0;
 	sort_items(b->v, b->n, NULL);
+	for (size_t i = 0; i < b->n; i++) {
+		struct ss_work_span span = b->v[i], **own = &last[span.work];
+		if (*own && span.begin_ps <= (*own)->end_ps) {
+			(*own)->end_ps = span.end_ps > (*own)->end_ps ? span.end_ps : (*own)->end_ps;
+			continue;
+		}
+		b->v[n] = span;
+		*own = &b->v[n++];
+	}
+	b->n = b->first = b->united = n;
+	struct ss_work_span *fit = n < b->cap / 2 && n ? realloc(b->v, n * sizeof(*b->v)) : NULL;
+	if (fit) {
+		b->v = fit;
+		b->cap = n;
+	}
+}
+
+/* So many spans take little memory. */
+#define FEW_SPANS 10000
+
+void ss_busy_begin_line(struct ss_busy *b)
+{
+	if (b->n > 2 * b->united + FEW_SPANS)
+		ss_busy_unite(b);
+	b->first = b->n;
 }
 
 /* Kinds of work, the one that counts last. */
