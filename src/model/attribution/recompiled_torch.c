@@ -1,9 +1,10 @@
 /*
  * recompiled_torch.c - see recompiled_torch.h.
  *
- * "_compile.compile_inner (dynamo_timed)" is the compilation of a Python frame. A range shortly before it names it:
- * "entire_frame_compile_data: ..., compile_id=0/3" is version 3 of frame 0. Operators that are traced within it say the
- * shapes of their arguments, if shapes were recorded: how they differ from version to version is why it was compiled again.
+ * "_compile.compile_inner (dynamo_timed)" is the compilation of a Python frame. A range shortly
+ * before it names it: "entire_frame_compile_data: ..., compile_id=0/3" is version 3 of frame 0.
+ * Operators that are traced within it say the shapes of their arguments, if shapes were recorded:
+ * how they differ from version to version is why it was compiled again.
  */
 #include "model/attribution/recompiled_torch.h"
 #include "model/host/host.h"
@@ -156,7 +157,10 @@ static bool computes(struct ss_str name)
 	return ss_str_starts(name, SS_STR("aten::"));
 }
 
-/* Arguments without a type: those whose shape torch.compile leaves open have none, and the shape []. */
+/*
+ * Arguments without a type: those whose shape torch.compile leaves open have none, and the shape
+ * [].
+ */
 static size_t untyped(const struct ss_torch *t, uint32_t op)
 {
 	struct ss_str types = ss_torch_text(t, ss_torch_shape(t, op)->types);
@@ -166,14 +170,20 @@ static size_t untyped(const struct ss_torch *t, uint32_t op)
 	return n;
 }
 
-/* The shapes that an operator was called with: dynamic, if more of them are open than in the call `other`. */
+/*
+ * The shapes that an operator was called with: dynamic, if more of them are open than in the call
+ * `other`.
+ */
 static struct ss_str shapes_of(const struct ss_torch *t, uint32_t op, uint32_t other)
 {
 	struct ss_str dims = dims_of(t, op);
 	return untyped(t, op) > untyped(t, other) ? SS_STR("dynamic ones") : ss_str_sub(dims, 0, dims.n < 80 ? dims.n : 80);
 }
 
-/* "the shapes of the arguments of aten::mm from ... to ..."; "" where no operator that both have differs. */
+/*
+ * "the shapes of the arguments of aten::mm from ... to ..."; "" where no operator that both have
+ * differs.
+ */
 static bool compare(struct ss_recompiled *out, const struct ss_torch *t, struct traced a, struct traced b,
 		    struct ss_arena *arena)
 {
@@ -191,9 +201,35 @@ static bool compare(struct ss_recompiled *out, const struct ss_torch *t, struct 
 	return true;
 }
 
+/* ---- how many ---- */
+
+/*
+ * An attempt makes a version if it traces the frame; torch.compile gives up before that where the
+ * frame has as many versions as it may have. Traces of releases that do not record tracing show
+ * attempts only.
+ */
+static void count_versions(struct ss_recompiled *out, const struct list *l, const struct ss_torch *t)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->v.n; i++)
+		if (traced_in(t, &l->v.v[i]).first) {
+			out->version = l->v.v[i].version;
+			out->gave_up = false;
+			n++;
+		} else {
+			out->gave_up = n;
+		}
+	out->compiled = n ? n : l->v.n;
+	if (!n)
+		out->version = l->v.v[l->v.n - 1].version;
+}
+
 /* ---- who ---- */
 
-/* The function in which a version of the frame runs: "score (main.py:6)"; "" where Python was not recorded. */
+/*
+ * The function in which a version of the frame runs: "score (main.py:6)"; "" where Python was not
+ * recorded.
+ */
 static bool find_function(struct ss_recompiled *out, const struct ss_host *h, int64_t frame, struct ss_arena *arena)
 {
 	const struct ss_plane *p = ss_host_plane(h, SS_PLANE_HOST_CPU);
@@ -221,9 +257,8 @@ static bool describe(struct ss_recompiled *out, struct list *l, const struct ss_
 		return false;
 	keep_frame(l, frame);
 	const struct compilation *last = &l->v.v[l->v.n - 1];
-	out->compiled = l->v.n;
 	out->frame = last->frame;
-	out->version = last->version;
+	count_versions(out, l, t);
 	bool ok = last->frame < 0 || find_function(out, h, last->frame, arena);
 	size_t first = l->v.n > MOST_COMPARED ? l->v.n - MOST_COMPARED : 0;
 	for (size_t i = l->v.n - 1; ok && last->frame >= 0 && i > first && !out->changed.n; i--)

@@ -2,8 +2,9 @@
  * recompiled.h - the changes between the programs that were compiled from one function, where the
  * recording shows them.
  *
- * JAX, and TensorFlow with XLA: programs of one name differ in the shapes and types of their parameters, or do not. TensorFlow
- * counts the graphs that it traced of a function, and says no more. PyTorch: model/attribution/recompiled_torch.h.
+ * JAX, and TensorFlow with XLA: programs of one name differ in the shapes and types of their
+ * parameters, or do not. TensorFlow counts the graphs that it traced of a function, and says no
+ * more. PyTorch: model/attribution/recompiled_torch.h.
  */
 #ifndef SS_MODEL_PROGRAM_RECOMPILED_H
 #define SS_MODEL_PROGRAM_RECOMPILED_H
@@ -21,6 +22,7 @@ struct ss_recompiled {
 	uint64_t traced;       /* TensorFlow: graphs traced until the last; 0: not recorded */
 	uint64_t compiled;     /* torch.compile: times that a frame of Python was compiled; 0: not recorded */
 	int64_t frame, version; /* likewise: its number, and that of its last version; -1: not said */
+	bool gave_up;	       /* likewise: the last attempt made no version */
 	struct ss_str function; /* likewise: "score (main.py:6)"; "" */
 };
 
