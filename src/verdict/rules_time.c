@@ -99,9 +99,9 @@ static struct ss_str what_torch_compiled(struct ss_judge *j, struct ss_verdict_f
 	ss_prove(j, f, "compilations by torch.compile", (double)r->compiled, "count", u, "trace_viewer@");
 	if (r->changed.n)
 		ss_prove_words(j, f, "what changed", r->changed, u, "trace_viewer@");
-	const char *gave_up = r->gave_up ? " Its last attempt made no version: it failed, or the frame has as many as it may have "
-					   "(torch._dynamo.config.recompile_limit). Calls that fit no version run without compilation."
-					 : "";
+	const char *gave_up = !r->gave_up ? "" : " Its last attempt made no version: it failed, or the frame has as many as it may "
+						 "have (torch._dynamo.config.recompile_limit). Calls that fit no version run "
+						 "without compilation.";
 	return ss_say(j, " torch.compile compiled " SS_FMT " %llu time%s in the recording%s" SS_FMT ".%s", SS_ARG(frame),
 		      (unsigned long long)r->compiled, r->compiled == 1 ? "" : "s", r->changed.n ? "; what changes: " : "",
 		      SS_ARG(r->changed), gave_up);

@@ -1,10 +1,9 @@
 /*
  * recompiled_torch.c - see recompiled_torch.h.
  *
- * "_compile.compile_inner (dynamo_timed)" is the compilation of a Python frame. A range shortly
- * before it names it: "entire_frame_compile_data: ..., compile_id=0/3" is version 3 of frame 0.
- * Operators that are traced within it say the shapes of their arguments, if shapes were recorded:
- * how they differ from version to version is why it was compiled again.
+ * "_compile.compile_inner (dynamo_timed)" is the compilation of a Python frame. A range shortly before it names it:
+ * "entire_frame_compile_data: ..., compile_id=0/3" is version 3 of frame 0. Operators that are traced within it say the
+ * shapes of their arguments, if shapes were recorded: how they differ from version to version is why it was compiled again.
  */
 #include "model/attribution/recompiled_torch.h"
 #include "model/host/host.h"
@@ -157,10 +156,7 @@ static bool computes(struct ss_str name)
 	return ss_str_starts(name, SS_STR("aten::"));
 }
 
-/*
- * Arguments without a type: those whose shape torch.compile leaves open have none, and the shape
- * [].
- */
+/* Arguments without a type: those whose shape torch.compile leaves open have none, and the shape []. */
 static size_t untyped(const struct ss_torch *t, uint32_t op)
 {
 	struct ss_str types = ss_torch_text(t, ss_torch_shape(t, op)->types);
@@ -170,20 +166,14 @@ static size_t untyped(const struct ss_torch *t, uint32_t op)
 	return n;
 }
 
-/*
- * The shapes that an operator was called with: dynamic, if more of them are open than in the call
- * `other`.
- */
+/* The shapes that an operator was called with: dynamic, if more of them are open than in the call `other`. */
 static struct ss_str shapes_of(const struct ss_torch *t, uint32_t op, uint32_t other)
 {
 	struct ss_str dims = dims_of(t, op);
 	return untyped(t, op) > untyped(t, other) ? SS_STR("dynamic ones") : ss_str_sub(dims, 0, dims.n < 80 ? dims.n : 80);
 }
 
-/*
- * "the shapes of the arguments of aten::mm from ... to ..."; "" where no operator that both have
- * differs.
- */
+/* "the shapes of the arguments of aten::mm from ... to ..."; "" where no operator that both have differs. */
 static bool compare(struct ss_recompiled *out, const struct ss_torch *t, struct traced a, struct traced b,
 		    struct ss_arena *arena)
 {
@@ -226,10 +216,7 @@ static void count_versions(struct ss_recompiled *out, const struct list *l, cons
 
 /* ---- who ---- */
 
-/*
- * The function in which a version of the frame runs: "score (main.py:6)"; "" where Python was not
- * recorded.
- */
+/* The function in which a version of the frame runs: "score (main.py:6)"; "" where Python was not recorded. */
 static bool find_function(struct ss_recompiled *out, const struct ss_host *h, int64_t frame, struct ss_arena *arena)
 {
 	const struct ss_plane *p = ss_host_plane(h, SS_PLANE_HOST_CPU);

@@ -2,9 +2,8 @@
  * recompiled.h - the changes between the programs that were compiled from one function, where the
  * recording shows them.
  *
- * JAX, and TensorFlow with XLA: programs of one name differ in the shapes and types of their
- * parameters, or do not. TensorFlow counts the graphs that it traced of a function, and says no
- * more. PyTorch: model/attribution/recompiled_torch.h.
+ * JAX, and TensorFlow with XLA: programs of one name differ in the shapes and types of their parameters, or do not. TensorFlow
+ * counts the graphs that it traced of a function, and says no more. PyTorch: model/attribution/recompiled_torch.h.
  */
 #ifndef SS_MODEL_PROGRAM_RECOMPILED_H
 #define SS_MODEL_PROGRAM_RECOMPILED_H

@@ -181,6 +181,7 @@ static void recompiled(struct ss_pack *p, struct ss_recompiled *r)
 	PACK_U(p, r->once);
 	PACK_U(p, r->traced);
 	PACK_U(p, r->compiled);
+	PACK_U(p, r->gave_up);
 	PACK_I(p, r->frame);
 	PACK_I(p, r->version);
 	PACK_S(p, r->function);
