@@ -5,6 +5,7 @@
 #ifndef SS_CLI_CLI_H
 #define SS_CLI_CLI_H
 
+#include "base/draft.h"
 #include "emit/text.h"
 #include "model/model.h"
 #include "location/location.h"
@@ -167,9 +168,12 @@ struct cli_sink {
 	int fd;
 	int error;		/* errno of the first failed write */
 	const char *path;	/* NULL: stdout */
-	char *beside, *target;	/* what is written, and the file that it becomes at the end; NULL: `path` is written itself */
+	struct ss_draft draft;	/* what is written; none: `path` is written itself */
+	char *target;		/* the file that the draft becomes at the end */
 };
 bool cli_sink_open(struct cli_sink *s, const char *path, struct ss_err *err);
+/* The path of what is written, for a writer that opens it by name. NULL: cli_sink_close says why there is none. */
+const char *cli_sink_name(struct cli_sink *s);
 /*
  * Flush and close. A file that was there before is replaced by the whole answer, or stays when `ok`
  * is false or writing fails.

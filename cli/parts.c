@@ -217,21 +217,17 @@ bool cli_parts_write(const struct ss_shard *s, const char *dir, const char *name
 {
 	struct ss_arena a = { 0 };
 	struct ss_buf b = { 0 };
-	struct ss_str tmp = ss_arena_printf(&a, "%s/.tmp-XXXXXX", dir), to = ss_arena_printf(&a, "%s/%s", dir, name);
-	bool ok = ((tmp.p && to.p) || ss_fail_mem(err)) && ss_shard_write(s, &b, err);
+	struct ss_draft draft = { .fd = -1 };
+	struct ss_str hidden = ss_arena_printf(&a, "%s/.tmp-", dir), to = ss_arena_printf(&a, "%s/%s", dir, name);
+	bool ok = ((hidden.p && to.p) || ss_fail_mem(err)) && ss_shard_write(s, &b, err);
 	if (ok && mkdir(dir, 0777) != 0 && errno != EEXIST)
 		ok = ss_fail(err, SS_EIO, "cannot make '%s': %s", dir, strerror(errno));
-	int fd = ok ? mkstemp((char *)tmp.p) : -1;
-	if (ok && fd < 0)
-		ok = ss_fail(err, SS_EIO, "cannot write in '%s': %s", dir, strerror(errno));
-	if (fd >= 0) {
-		bool written = ss_write_all(fd, ss_buf_get(&b).p, ss_buf_get(&b).n) && fchmod(fd, 0644) == 0 && fsync(fd) == 0;
-		written = close(fd) == 0 && written && rename(tmp.p, to.p) == 0;
-		if (!written) {
-			ok = ss_fail(err, SS_EIO, "cannot write '" SS_FMT "': %s", SS_ARG(to), strerror(errno));
-			unlink(tmp.p);
-		}
-	}
+	ok = ok && (ss_draft_open(&draft, hidden.p, 0644) ||
+		    ss_fail(err, SS_EIO, "cannot write in '%s': %s", dir, strerror(errno)));
+	bool written = ok && ss_write_all(draft.fd, ss_buf_get(&b).p, ss_buf_get(&b).n) && ss_draft_keep(&draft, to.p, true);
+	if (ok && !written)
+		ok = ss_fail(err, SS_EIO, "cannot write '" SS_FMT "': %s", SS_ARG(to), strerror(errno));
+	ss_draft_drop(&draft);
 	ss_buf_free(&b);
 	ss_arena_release(&a);
 	return ok;

@@ -2,11 +2,11 @@
 #include "cli.h"
 #include "model/host/host.h"
 
-#include "base/file.h"
 #include "base/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,12 +27,13 @@ static bool put(void *arg, const char *p, size_t n)
 #define NAME_BYTES 200	/* of the file that is meant, in the name of the one beside it */
 
 /*
- * A new file beside the one that is meant, with its rights. False where none can be made there, and
- * errno says why; a link stays a link: what it leads to is meant.
+ * A draft of the file that is meant, with its rights. False where none can be made there, and errno
+ * says why; a link stays a link: what it leads to is meant.
  */
-static bool open_beside(struct cli_sink *s, const char *path)
+static bool open_draft(struct cli_sink *s, const char *path)
 {
 	struct stat st;
+	char hidden[PATH_MAX];
 	mode_t mask = umask(0);
 	umask(mask);
 	bool old = stat(path, &st) == 0;
@@ -42,31 +43,24 @@ static bool open_beside(struct cli_sink *s, const char *path)
 		return false;
 	const char *slash = strrchr(s->target, '/');
 	int folder = slash ? (int)(slash - s->target) + 1 : 0;
-	if (asprintf(&s->beside, "%.*s.%.*s.part-XXXXXX", folder, s->target, NAME_BYTES, s->target + folder) < 0) {
-		s->beside = NULL;
+	errno = ENAMETOOLONG;
+	if (snprintf(hidden, sizeof(hidden), "%.*s.%.*s.part-", folder, s->target, NAME_BYTES, s->target + folder) >= PATH_MAX)
 		return false;
-	}
-	s->fd = mkostemp(s->beside, O_CLOEXEC);
-	if (s->fd >= 0 && fchmod(s->fd, old ? st.st_mode & 07777 : 0666 & ~mask) == 0)
-		return true;
-	int why = s->fd >= 0 ? EPERM : errno;	/* a file system without rights takes the file as it is */
-	if (s->fd >= 0) {
-		close(s->fd);
-		unlink(s->beside);
-	}
-	free(s->beside);
-	s->beside = NULL;
-	errno = why;
-	return false;
+	bool ok = ss_draft_open(&s->draft, hidden, old ? st.st_mode & 07777 : 0666 & ~mask);
+	s->fd = s->draft.fd;
+	return ok;
 }
 
 bool cli_sink_open(struct cli_sink *s, const char *path, struct ss_err *err)
 {
-	*s = (struct cli_sink){ .fd = STDOUT_FILENO, .path = path };
+	*s = (struct cli_sink){ .fd = STDOUT_FILENO, .path = path, .draft.fd = -1 };
 	ss_out_init(&s->out, put, s);
-	if (!path || open_beside(s, path))
+	if (!path || open_draft(s, path))
 		return true;
-	/* A device or a pipe, or a folder that nothing may be added to. On a full disk the old file would be lost. */
+	/*
+	 * A device or a pipe, or a folder that nothing may be added to. On a full disk the old file
+	 * would be lost.
+	 */
 	bool may = errno == EPERM || errno == EACCES || errno == EROFS;
 	s->fd = may ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
 	if (s->fd >= 0)
@@ -76,30 +70,33 @@ bool cli_sink_open(struct cli_sink *s, const char *path, struct ss_err *err)
 	return ss_fail(err, SS_EIO, "cannot write '%s': %s", path, strerror(errno));
 }
 
-/* The new file takes the place of the old one when all of it is on the disk. */
-static bool replace(struct cli_sink *s)
+const char *cli_sink_name(struct cli_sink *s)
 {
-	char *slash = strrchr(s->target, '/');
-	if (fsync(s->fd) != 0 || rename(s->beside, s->target) != 0)
-		return false;
-	if (slash)
-		*slash = '\0';
-	ss_dir_sync(slash == s->target ? "/" : slash ? s->target : ".");
-	free(s->beside);
-	s->beside = NULL;
+	if (s->draft.fd < 0)
+		return s->path;
+	bool ok = ss_draft_hide(&s->draft);
+	s->error = ok ? s->error : errno;
+	s->fd = s->draft.fd;
+	return ok ? s->draft.path : NULL;
+}
+
+/* The draft becomes the file when all of it is on the disk; else the old file stays as it was. */
+static bool close_file(struct cli_sink *s, bool whole)
+{
+	if (s->draft.fd >= 0 && whole)
+		return ss_draft_keep(&s->draft, s->target, true);
+	if (s->draft.fd < 0)
+		return close(s->fd) == 0;
+	ss_draft_drop(&s->draft);
 	return true;
 }
 
 bool cli_sink_close(struct cli_sink *s, bool ok, struct ss_err *err)
 {
 	struct ss_err why = { 0 };
-	bool written = ss_out_finish(&s->out, &why);
+	bool written = ss_out_finish(&s->out, &why) && !s->error;
 	ss_out_free(&s->out);
-	if (s->beside && ok && written && !replace(s)) {
-		s->error = errno;
-		written = false;
-	}
-	if (s->path && close(s->fd) != 0 && written) {
+	if (s->path && !close_file(s, ok && written) && written) {
 		s->error = errno;
 		written = false;
 	}
@@ -108,11 +105,8 @@ bool cli_sink_close(struct cli_sink *s, bool ok, struct ss_err *err)
 			s->path ? s->path : "", s->path ? "'" : "", strerror(s->error));
 	else if (!written)
 		ss_fail(err, why.code, "%s", why.text);
-	if (s->beside)
-		unlink(s->beside);	/* the old file stays as it was */
-	free(s->beside);
 	free(s->target);
-	s->beside = s->target = NULL;
+	s->target = NULL;
 	return ok && written;
 }
 

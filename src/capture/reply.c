@@ -19,7 +19,7 @@
 
 void ss_reply_init(struct ss_reply *r, const struct ss_run_dir *dir, const char *stem)
 {
-	*r = (struct ss_reply){ .dir = dir, .stem = stem, .xspace.fd = -1, .trace.fd = -1, .tool.fd = -1 };
+	*r = (struct ss_reply){ .dir = dir, .stem = stem, .xspace.draft.fd = -1, .trace.draft.fd = -1, .tool.draft.fd = -1 };
 }
 
 static bool malformed(struct ss_err *err)
@@ -64,7 +64,7 @@ static bool end_tool(struct ss_reply *r, struct ss_err *err)
 	r->name[r->name_n] = '\0';
 	struct ss_str name = { r->name, r->name_n };
 	r->sub_end = 0;
-	if (r->tool.fd < 0)
+	if (r->tool.draft.fd < 0)
 		return true;
 	/* An intermediate result of the server's own, which no reader wants. */
 	if (ss_str_ends(name, helper) || !r->tool.bytes) {
@@ -93,11 +93,11 @@ static bool begin_bytes(struct ss_reply *r, struct ss_err *err)
 	}
 	if (!r->sub_end && r->key == PB_LEN(PROFILE_RESPONSE_XSPACE)) {
 		r->to = SS_TO_XSPACE;
-		return r->xspace.fd >= 0 || !r->left || ss_new_file_open(&r->xspace, r->dir, err);
+		return r->xspace.draft.fd >= 0 || !r->left || ss_new_file_open(&r->xspace, r->dir, err);
 	}
 	if (!r->sub_end && r->key == PB_LEN(PROFILE_RESPONSE_ENCODED_TRACE)) {
 		r->to = SS_TO_TRACE;
-		return r->trace.fd >= 0 || !r->left || ss_new_file_open(&r->trace, r->dir, err);
+		return r->trace.draft.fd >= 0 || !r->left || ss_new_file_open(&r->trace, r->dir, err);
 	}
 	if (r->sub_end && r->key == PB_LEN(TOOL_DATA_NAME)) {
 		r->to = SS_TO_NAME;
@@ -214,7 +214,7 @@ static bool is_xspace(const struct ss_new_file *f)
 	uint64_t at = 0, key, n;
 	uint8_t head[24];
 	while (at < f->bytes) {
-		ssize_t got = pread(f->fd, head, sizeof(head), (off_t)at);
+		ssize_t got = pread(f->draft.fd, head, sizeof(head), (off_t)at);
 		const uint8_t *p = head, *end = head + (got > 0 ? got : 0);
 		/* Planes, errors, warnings and hostnames. */
 		if (!ss_pb_varint(&p, end, &key) || !ss_pb_varint(&p, end, &n) || key < PB_LEN(1) || key > PB_LEN(4) ||
@@ -232,11 +232,11 @@ bool ss_reply_finish(struct ss_reply *r, struct ss_err *err)
 {
 	if (r->state != SS_AT_KEY || r->shift || r->sub_end)
 		return malformed(err);
-	if (r->xspace.fd >= 0 && !is_xspace(&r->xspace))
+	if (r->xspace.draft.fd >= 0 && !is_xspace(&r->xspace))
 		return ss_fail(err, SS_EFORMAT, "the answer holds no profile: its %llu bytes are not an XSpace",
 			       (unsigned long long)r->xspace.bytes);
-	return (r->xspace.fd < 0 || keep(r, &r->xspace, "xplane.pb", err)) &&
-	       (r->trace.fd < 0 || keep(r, &r->trace, "trace", err));
+	return (r->xspace.draft.fd < 0 || keep(r, &r->xspace, "xplane.pb", err)) &&
+	       (r->trace.draft.fd < 0 || keep(r, &r->trace, "trace", err));
 }
 
 void ss_reply_undo(struct ss_reply *r)

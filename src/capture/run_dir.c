@@ -121,20 +121,22 @@ void ss_run_dir_release(struct ss_run_dir *d)
 
 bool ss_new_file_open(struct ss_new_file *f, const struct ss_run_dir *d, struct ss_err *err)
 {
+	char hidden[PATH_MAX];
+	mode_t mask = umask(0);
+	umask(mask);
 	f->bytes = 0;
-	int n = snprintf(f->path, sizeof(f->path), "%s/.part-XXXXXX", d->path.p);
-	if (n < 0 || (size_t)n >= sizeof(f->path)) {
-		f->fd = -1;
+	f->draft.fd = -1;
+	int n = snprintf(hidden, sizeof(hidden), "%s/.part-", d->path.p);
+	if (n < 0 || (size_t)n >= sizeof(hidden))
 		return ss_fail(err, SS_EINVAL, "the log directory's name is too long");
-	}
-	f->fd = mkostemp(f->path, O_CLOEXEC);
-	return f->fd >= 0 || ss_fail(err, SS_EIO, "cannot write to '%s': %s", d->path.p, strerror(errno));
+	return ss_draft_open(&f->draft, hidden, 0666 & ~mask) ||
+	       ss_fail(err, SS_EIO, "cannot write to '%s': %s", d->path.p, strerror(errno));
 }
 
 bool ss_new_file_write(struct ss_new_file *f, struct ss_str bytes, struct ss_err *err)
 {
 	while (bytes.n) {
-		ssize_t n = write(f->fd, bytes.p, bytes.n);
+		ssize_t n = write(f->draft.fd, bytes.p, bytes.n);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -146,12 +148,11 @@ bool ss_new_file_write(struct ss_new_file *f, struct ss_str bytes, struct ss_err
 	return true;
 }
 
-/* The name of the file, and those of the directories that are new. */
+/* The names of the directories that are new. */
 static void sync_names(const struct ss_run_dir *d)
 {
 	char path[PATH_MAX];
 	snprintf(path, sizeof(path), "%s", d->path.p);
-	ss_dir_sync(path);
 	for (unsigned i = 0; i < d->made && path[1]; i++) {
 		char *slash = strrchr(path, '/');
 		slash[slash == path] = '\0';
@@ -162,32 +163,21 @@ static void sync_names(const struct ss_run_dir *d)
 bool ss_new_file_keep(struct ss_new_file *f, const struct ss_run_dir *d, const char *name, struct ss_err *err)
 {
 	char path[PATH_MAX];
-	mode_t mask = umask(0);
-	umask(mask);
 	int n = snprintf(path, sizeof(path), "%s/%s", d->path.p, name);
-	bool ok = (n > 0 && (size_t)n < sizeof(path)) || ss_fail(err, SS_EINVAL, "the name of the file is too long");
-	ok = ok && ((fchmod(f->fd, 0666 & ~mask) == 0 && fsync(f->fd) == 0) ||
-		    ss_fail(err, SS_EIO, "cannot write the profile to disk: %s", strerror(errno)));
-	/* A link fails where a name is taken; a rename would replace what is there. */
-	if (ok && link(f->path, path) != 0) {
-		if (errno == EEXIST)
-			ok = ss_fail(err, SS_EINVAL, "'%s' is there already: choose another --session_id", path);
-		else /* file systems without links */
-			ok = rename(f->path, path) == 0 || ss_fail(err, SS_EIO, "cannot write '%s': %s", path, strerror(errno));
+	if (n < 0 || (size_t)n >= sizeof(path)) {
+		ss_new_file_drop(f);
+		return ss_fail(err, SS_EINVAL, "the name of the file is too long");
 	}
-	ss_new_file_drop(f);
-	if (ok)
-		sync_names(d);
-	return ok;
+	if (!ss_draft_keep(&f->draft, path, false))
+		return errno == EEXIST ? ss_fail(err, SS_EINVAL, "'%s' is there already: choose another --session_id", path) :
+					 ss_fail(err, SS_EIO, "cannot write '%s': %s", path, strerror(errno));
+	sync_names(d);
+	return true;
 }
 
 void ss_new_file_drop(struct ss_new_file *f)
 {
-	if (f->fd < 0)
-		return;
-	close(f->fd);
-	unlink(f->path);
-	f->fd = -1;
+	ss_draft_drop(&f->draft);
 }
 
 struct ss_str ss_host_file_stem(struct ss_arena *a, const char *host_name)

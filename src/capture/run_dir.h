@@ -7,6 +7,7 @@
 #define SS_CAPTURE_RUN_DIR_H
 
 #include "base/arena.h"
+#include "base/draft.h"
 #include "base/err.h"
 
 struct ss_run_dir {
@@ -31,9 +32,8 @@ void ss_run_dir_release(struct ss_run_dir *d);
 
 /* A file on its way. */
 struct ss_new_file {
-	int fd;			/* -1: none */
+	struct ss_draft draft;
 	uint64_t bytes;
-	char path[4096];	/* while it is hidden */
 };
 
 bool ss_new_file_open(struct ss_new_file *f, const struct ss_run_dir *d, struct ss_err *err);

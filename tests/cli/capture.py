@@ -163,6 +163,10 @@ def full_disk(scratch):
         done = subprocess.run(['sh', '-c', 'trap "" XFSZ; ulimit -f 1; exec "$0" capture "$@"', BIN, '-a', peer.address, '-l', logdir,
                                '--num_tracing_attempts', '1'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
         check('the disk is full', words(done, 1, 'cannot write the profile to disk') and not os.path.exists(logdir), done)
+        # Without the trap the signal ends it in the middle of the profile.
+        done = subprocess.run(['sh', '-c', 'ulimit -f 1; exec "$0" capture "$@"', BIN, '-a', peer.address, '-l', logdir,
+                               '--num_tracing_attempts', '1'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        check('killed while it writes', done.returncode == -signal.SIGXFSZ and os.path.isdir(logdir) and below(logdir) == [], done, below(logdir))
 
 
 def long_one(scratch):
