@@ -2,6 +2,8 @@
 #include "model/host/time_walk.h"
 #include "model/host/host.h"
 
+#include "base/apart.h"
+
 #include <stdlib.h>
 
 /* Beyond this many events ties are left in the order of the lines. */
@@ -137,12 +139,21 @@ static bool sort_all(struct ss_time_walk *w, size_t n)
 	return true;
 }
 
+/*
+ * A walk writes into its heap with each event, and another thread may do so in the next block of
+ * memory.
+ */
+static struct ss_time_head *new_heap(const struct ss_plane *p)
+{
+	return malloc(((size_t)p->nlines + 1) * sizeof(struct ss_time_head) + SS_APART_BYTES);
+}
+
 bool ss_time_walk_init(struct ss_time_walk *w, struct ss_plane *p, const bool *skip)
 {
 	size_t n = 0;
 	*w = (struct ss_time_walk){ .p = p, .skip = skip };
 	w->order = calloc((size_t)p->nlines + 1, sizeof(*w->order));
-	w->heap = malloc(((size_t)p->nlines + 1) * sizeof(*w->heap));
+	w->heap = new_heap(p);
 	bool ok = w->order && w->heap;
 	for (uint32_t i = 0; ok && i < p->nlines; i++) {
 		n += p->lines[i].derived ? 0 : p->lines[i].ev.n;
@@ -162,7 +173,7 @@ bool ss_time_walk_fork(struct ss_time_walk *w, const struct ss_time_walk *from)
 {
 	*w = *from;
 	w->forked = true;
-	w->heap = malloc(((size_t)from->p->nlines + 1) * sizeof(*w->heap));
+	w->heap = new_heap(from->p);
 	if (w->heap)
 		memcpy(w->heap, from->heap, from->n * sizeof(*w->heap));
 	return w->heap;

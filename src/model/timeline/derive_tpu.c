@@ -5,6 +5,7 @@
  * The compiler says for each op where it comes from; mostly in the metadata, which is read once,
  * but an event's own stats count more.
  */
+#include "base/apart.h"
 #include "base/pool.h"
 #include "model/host/forget.h"
 #include "model/host/time_walk.h"
@@ -27,9 +28,15 @@ struct core {
 	struct ss_display_plane *out;
 	struct ss_stat_projection projection;
 	struct origin *by_meta;
-	struct ss_nest scopes, ops, sources;
 	const struct ss_xevents *most;	/* of the line that most derived events are of */
 	struct ss_offload *offload;
+	/*
+	 * Written with each event, perhaps by two threads: scopes and ops by one, sources by the
+	 * other.
+	 */
+	SS_APART struct ss_nest scopes;
+	struct ss_nest ops;
+	SS_APART struct ss_nest sources;
 };
 
 static bool read_origin(struct core *c, struct ss_projection_walk walk, struct origin *out)
@@ -66,7 +73,7 @@ static bool read_event(struct core *c, const struct ss_line *l, uint32_t i, stru
 enum half { OPS = 1, REST = 2 };
 
 struct pass {
-	struct core *c;
+	SS_APART struct core *c;
 	unsigned halves;
 	struct ss_time_walk walk;
 	size_t *run;		/* per line, for groups */
@@ -104,7 +111,10 @@ static bool read_metas(struct core *c)
 	return ok;
 }
 
-/* Steps and programs have no origin, and what is asynchronous does not count: their lines need not be walked. */
+/*
+ * Steps and programs have no origin, and what is asynchronous does not count: their lines need not
+ * be walked.
+ */
 static bool says_nothing(struct core *c, const struct ss_line *l, bool *ok)
 {
 	for (uint32_t i = 0; *ok && i < l->ev.n; i++) {
@@ -136,7 +146,7 @@ static bool begin_pass(struct core *c, struct pass *pass, unsigned halves)
 {
 	pass->c = c;
 	pass->halves = halves;
-	pass->run = SS_NEW_N(&c->d.scratch, size_t, c->d.p->nlines);
+	pass->run = SS_NEW_N(&c->d.scratch, size_t, c->d.p->nlines + SS_APART_BYTES / sizeof(*pass->run));
 	return pass->run;
 }
 
