@@ -65,11 +65,11 @@ static int run(int argc, char **argv)
 	if (ok) {
 		struct ss_text_style style = cli_style(colour);
 		const struct ss_host *first = p.nhosts ? &p.hosts[0] : NULL;
-		bool programs = ss_request_programs_elsewhere(p.run, first);
+		unsigned met = ss_request_met(p.run, first);
 		for (size_t i = 0; ss_tools[i]; i++)
 			if (ss_request_listed(ss_tools[i], p.run))
 				print_tool(&sink.out, ss_tools[i],
-					   ss_request_present(ss_tools[i], p.run, first, programs), &style);
+					   ss_request_present(ss_tools[i], p.run, first, met), &style);
 		ok = cli_sink_close(&sink, cli_profile_intact(&p, &err), &err);
 	}
 	cli_profile_close(&p);

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Strings of at least this length are stored once per plane and referred to. */
+/* Strings of at least this length, and categories, which few events do not share, are stored once per plane and referred to. */
 #define SHARED_FROM 8
 
 /* Held memory is counted in steps. */
@@ -154,7 +154,7 @@ static char *write_stat(struct ss_space_out *o, struct ss_so_plane *p, char *byt
 			*at++ = (char)(a->u >> i);
 		break;
 	case SS_SO_STR:
-		if (a->s.n < SHARED_FROM) {
+		if (a->s.n < SHARED_FROM && !ss_str_is(a->name, "category")) {
 			at = ss_pbo_put(at, (uint64_t)XSTAT_STR_VALUE << 3 | 2);
 			*at++ = (char)a->s.n;
 			memcpy(at, a->s.p, a->s.n);

@@ -301,31 +301,32 @@ bool ss_request_listed(const struct ss_tool *t, const struct ss_run *run)
 	return ss_tool_is_listed(t) && ss_run_has(run, ss_request_file_kind(t, run));
 }
 
-bool ss_request_programs_elsewhere(const struct ss_run *run, const struct ss_host *first)
+unsigned ss_request_met(const struct ss_run *run, const struct ss_host *first)
 {
-	/* Traces in other formats are read whole when they are opened, and hold no programs. */
-	bool any = !first || first->imported.any || ss_module_present(first), found = false;
-	for (size_t i = 1; i < run->nhosts && !any && !found; i++) {
+	if (!first)
+		return 0;
+	unsigned met = ss_host_meets(first, ~0u);
+	/* Traces in other formats are read whole when they are opened, so others are not asked; they hold no programs. */
+	if (first->imported.any && run->nhosts > 1)
+		return met | (SS_NEEDS_OF_ANY_HOST & ~SS_NEEDS_HLO);
+	for (size_t i = 1; i < run->nhosts && ~met & SS_NEEDS_OF_ANY_HOST; i++) {
 		struct ss_host h = { 0 };
 		const struct ss_host_file *f = &run->hosts[i];
 		if (!f->duplicate && ss_host_open_below(&h, f->top, f->path.p, NULL)) {
-			found = ss_module_present(&h);
+			met |= ss_host_meets(&h, SS_NEEDS_OF_ANY_HOST);
 			ss_host_close(&h);
 		}
 	}
-	return found;
+	return met;
 }
 
-bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first, bool programs_elsewhere)
+bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first, unsigned met)
 {
 	if (ss_request_file_kind(t, run))
 		return ss_run_has(run, ss_request_file_kind(t, run));
-	if (!first || (t->has_rows && !t->has_rows(first)))
+	if (!first || t->needs & ~met)
 		return false;
-	/* Of several hosts another may mark them. */
-	if (t->flags & SS_TOOL_OF_STEPS && run->nhosts == 1 && !ss_host_marks_steps(first))
-		return false;
-	return ss_tool_present(t, first) || (t->flags & SS_TOOL_OF_PROGRAM && programs_elsewhere);
+	return ss_tool_present(t, first) || (t->flags & SS_TOOL_OF_PROGRAM && met & SS_NEEDS_HLO);
 }
 
 void ss_tool_request_release(struct ss_tool_request *a)

@@ -64,11 +64,11 @@ bool ss_request_sums(const struct ss_tool *t, const struct ss_run *run);
 bool ss_request_only_combined(const struct ss_tool *t, const struct ss_run *run, bool as_xprof);
 bool ss_request_listed(const struct ss_tool *t, const struct ss_run *run);
 /*
- * Does the run have the data that the tool reads? `first` is its first host; NULL: it has none. A tool
- * that reads other files is not listed if there are none.
+ * Does the run have the data that the tool reads? `first` is its first host; NULL: it has none. `met`: of
+ * ss_request_met. A tool that reads other files is not listed if there are none.
  */
-bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first, bool programs_elsewhere);
-/* Does another host have compiled programs, if the first has none? Opens one host after the other until one has. */
-bool ss_request_programs_elsewhere(const struct ss_run *run, const struct ss_host *first);
+bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first, unsigned met);
+/* The needs of tools (tools/tool.h) that the first host meets, or any host: opens one after the other while some are missing. */
+unsigned ss_request_met(const struct ss_run *run, const struct ss_host *first);
 
 #endif

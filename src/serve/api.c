@@ -191,12 +191,12 @@ static bool tool_object(struct ss_call *c, struct ss_out *o, const struct ss_run
  */
 static bool tool_objects(struct ss_call *c, struct ss_out *o, const struct ss_run *run, const struct ss_host *first)
 {
-	bool programs = ss_request_programs_elsewhere(run, first);
+	unsigned met = ss_request_met(run, first);
 	for (size_t i = 0, any = 0; ss_tools[i]; i++) {
 		if (!ss_request_listed(ss_tools[i], run))
 			continue;
 		ss_out_z(o, any++ ? "," : "");
-		if (!tool_object(c, o, run, ss_tools[i], ss_request_present(ss_tools[i], run, first, programs)))
+		if (!tool_object(c, o, run, ss_tools[i], ss_request_present(ss_tools[i], run, first, met)))
 			return false;
 	}
 	return true;

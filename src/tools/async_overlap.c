@@ -304,7 +304,7 @@ static bool present(const struct ss_host *first)
 	for (uint32_t i = 0; i < first->nplanes; i++) {
 		const struct ss_plane *p = &first->planes[i];
 		if ((p->kind == SS_PLANE_TENSOR_CORE || p->kind == SS_PLANE_SPARSE_CORE) &&
-		    (ss_plane_has_events_of(p, SS_STR("Async XLA Ops")) || ss_plane_has_events_of(p, SS_STR("XLA Ops"))))
+		    (ss_plane_has_events_of(p, SS_STR("Async XLA Ops"), 1) || ss_plane_has_events_of(p, SS_STR("XLA Ops"), 1)))
 			return true;
 	}
 	return false;

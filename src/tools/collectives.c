@@ -400,27 +400,6 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	return true;
 }
 
-/*
- * By the names of events. In traces of other profilers, PyTorch's collectives are events of the
- * host.
- */
-static bool has_rows(const struct ss_host *first)
-{
-	struct ss_arena texts = { 0 };
-	bool found = first->imported.any;
-	for (uint32_t i = 0; !found && i < first->nplanes; i++) {
-		const struct ss_xplane *x = first->planes[i].x;
-		for (uint32_t k = 0; !found && k < x->nevent_meta; k++) {
-			struct ss_comm_op op;
-			struct ss_str name = x->event_meta[k].name;
-			found = ss_comm_of_kernel(name) != SS_COMM_NONE ||
-				!ss_comm_op_read(&op, name, SS_STR(""), SS_STR(""), &texts) || op.kind != SS_COMM_NONE;
-		}
-	}
-	ss_arena_release(&texts);
-	return found;
-}
-
 const struct ss_tool ss_tool_collectives = {
 	.name = "collectives",
 	.title = "Collectives",
@@ -429,7 +408,7 @@ const struct ss_tool ss_tool_collectives = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
 	.facts = SS_FACTS_CLUSTER,
-	.has_rows = has_rows,
+	.needs = SS_NEEDS_COLLECTIVES,
 	.run = run,
 	.conclude = conclude,
 };

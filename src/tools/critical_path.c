@@ -261,12 +261,11 @@ const struct ss_tool ss_tool_critical_path = {
 	.title = "Critical path",
 	.summary = "The parts of each step's length over all hosts: operations, transfers, launches, input",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS |
-		 SS_TOOL_OF_STEPS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.facts = SS_FACTS_CLUSTER,
-	.has_rows = ss_host_runs_programs,
+	.needs = SS_NEEDS_PATHS | SS_NEEDS_TWO_STEPS,
 	.run = run,
 	.conclude = conclude,
 };

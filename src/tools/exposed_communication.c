@@ -263,10 +263,9 @@ const struct ss_tool ss_tool_exposed_communication = {
 	.summary = "The parts of each device's steps: compute, waiting for late hosts, transfers, copies, and idle time with "
 	    "its cause",
 	.kind = SS_KIND_TABLES,
-	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS |
-		 SS_TOOL_OF_STEPS,
+	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS | SS_TOOL_SESSION | SS_TOOL_OF_PARTS,
 	.facts = SS_FACTS_CLUSTER,
-	.has_rows = ss_host_runs_programs,
+	.needs = SS_NEEDS_PROGRAMS | SS_NEEDS_STEPS,
 	.run = run,
 	.conclude = conclude,
 };

@@ -237,16 +237,6 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	return true;
 }
 
-/* Operations of compiled programs name themselves; those that TensorFlow launches on GPUs one by one do not. */
-static bool has_rows(const struct ss_host *first)
-{
-	for (uint32_t i = 0; i < first->nplanes; i++)
-		if (ss_xplane_has(first->planes[i].x, SS_STAT_HLO_OP) || ss_xplane_has(first->planes[i].x, SS_STAT_HLO_CATEGORY) ||
-		    ss_plane_has_events_of(&first->planes[i], SS_STR("XLA Ops")))
-			return true;
-	return false;
-}
-
 const struct ss_tool ss_tool_hlo_stats = {
 	.name = "hlo_stats",
 	.title = "HLO op stats",
@@ -254,7 +244,7 @@ const struct ss_tool ss_tool_hlo_stats = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ONE_TABLE | SS_TOOL_SUMS_HOSTS | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS,
-	.has_rows = has_rows,
+	.needs = SS_NEEDS_HLO_OPS,
 	.run = run,
 	.conclude = conclude,
 };

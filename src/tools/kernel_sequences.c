@@ -173,6 +173,7 @@ const struct ss_tool ss_tool_kernel_sequences = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,
+	.needs = SS_NEEDS_OPERATORS | SS_NEEDS_CALLS | SS_NEEDS_KERNELS,
 	.run = run,
 	.conclude = conclude,
 };

@@ -196,6 +196,7 @@ const struct ss_tool ss_tool_launches = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,
+	.needs = SS_NEEDS_CALLS | SS_NEEDS_DEVICE_WORK,
 	.run = run,
 	.conclude = conclude,
 };

@@ -95,6 +95,7 @@ const struct ss_tool ss_tool_memory_copies = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,
+	.needs = SS_NEEDS_COPIES,
 	.run = run,
 	.conclude = conclude,
 };

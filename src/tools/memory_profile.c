@@ -282,7 +282,7 @@ const struct ss_tool ss_tool_memory_profile = {
 	.title = "Memory profile",
 	.summary = "Memory in use over time, fragmentation, and what was allocated at the peak",
 	.kind = SS_KIND_TABLES,
-	.has_rows = ss_host_has_allocations,
+	.needs = SS_NEEDS_ALLOCATIONS,
 	.run = run,
 	.conclude = conclude,
 };

@@ -418,7 +418,7 @@ const struct ss_tool ss_tool_op_profile = {
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS,
 	.params = params,
 	.nparams = SS_COUNT(params),
-	.has_rows = ss_host_runs_programs,
+	.needs = SS_NEEDS_OPS,
 	.run = run,
 	.conclude = conclude,
 };

@@ -331,6 +331,7 @@ const struct ss_tool ss_tool_operators = {
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.present = ss_host_is_torch,
+	.needs = SS_NEEDS_OPERATORS,
 	.run = run,
 	.conclude = conclude,
 };

@@ -603,7 +603,7 @@ const struct ss_tool ss_tool_roofline_model = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_SUMS_HOSTS | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_INFERRED_STEPS,
-	.has_rows = ss_host_runs_programs,
+	.needs = SS_NEEDS_OPS,
 	.run = run,
 	.conclude = conclude,
 };

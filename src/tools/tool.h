@@ -39,9 +39,30 @@ enum ss_tool_flags {
 	SS_TOOL_OF_PROGRAM = 1 << 9,
 	/* It shows one host if none is named; "ALL_HOSTS" sums all hosts. XProf offers only single hosts. */
 	SS_TOOL_SUMS_HOSTS = 1 << 10,
-	/* About marked steps: a host alone that marks none has no rows for it. */
-	SS_TOOL_OF_STEPS = 1 << 11,
 	SS_TOOL_XPROF_ALL_HOSTS = 1 << 7, /* XProf's clients are offered the combination alone; ours each host, too */
+};
+
+/*
+ * What a profile must hold for a tool to have rows. An opened host's index answers each (needs.c), however many events it
+ * has. Some may be met by any host of a run, the others are asked of the first.
+ */
+enum ss_needs {
+	SS_NEEDS_PROGRAMS = 1 << 0,	/* a device, or threads that run operations of compiled programs */
+	SS_NEEDS_OPS = 1 << 1,		/* a device, or such threads and the programs themselves */
+	SS_NEEDS_HLO_OPS = 1 << 2,	/* the same, of operations that name themselves */
+	SS_NEEDS_PATHS = 1 << 3,	/* the first, or operators of PyTorch's own profiler */
+	SS_NEEDS_ALLOCATIONS = 1 << 4,
+	SS_NEEDS_COLLECTIVES = 1 << 5,
+	/* Of traces in other formats: events of these categories. */
+	SS_NEEDS_OPERATORS = 1 << 6,
+	SS_NEEDS_CALLS = 1 << 7,	/* of the device's library, that name what they start */
+	SS_NEEDS_KERNELS = 1 << 8,
+	SS_NEEDS_COPIES = 1 << 9,
+	SS_NEEDS_DEVICE_WORK = 1 << 10,	/* kernels or copies */
+	SS_NEEDS_STEPS = 1 << 11,	/* marked ones */
+	SS_NEEDS_TWO_STEPS = 1 << 12,
+	SS_NEEDS_HLO = 1 << 13,		/* compiled programs */
+	SS_NEEDS_OF_ANY_HOST = SS_NEEDS_COLLECTIVES | SS_NEEDS_STEPS | SS_NEEDS_TWO_STEPS | SS_NEEDS_HLO,
 };
 
 /* A parameter of a request: k=v. */
@@ -79,8 +100,8 @@ struct ss_tool {
 	unsigned facts;
 	/* Does the run have data for it? Reads the first host, which is opened but not loaded. NULL: always. */
 	bool (*present)(const struct ss_host *first);
-	/* The same of a tool that XProf lists without data, too: only XProf's clients are offered it. NULL: always. */
-	bool (*has_rows)(const struct ss_host *first);
+	/* enum ss_needs: without all of them it has no rows, and of the clients only XProf's are offered it. */
+	unsigned needs;
 	bool (*run)(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 	/*
 	 * Adds the conclusion to what was filled, reading its tables: they may be those of an older program
@@ -92,6 +113,9 @@ struct ss_tool {
 
 /* Has this host, opened but not loaded, data for it? A trace in another format tells less than a profile. */
 bool ss_tool_present(const struct ss_tool *t, const struct ss_host *first);
+
+/* Which of these needs does it meet? */
+unsigned ss_host_meets(const struct ss_host *h, unsigned needs);
 
 /* Run it, and for people add the conclusion. With many hosts, the facts it needs are gathered first. */
 bool ss_tool_run(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err);

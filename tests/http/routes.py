@@ -320,20 +320,39 @@ def one_answer_about_steps(binary):
         return c
 
 
+OFFERED = ('critical_path', 'exposed_communication', 'what_if', 'hlo_stats', 'roofline_model', 'gpu_breakdown', 'operators',
+           'launches', 'memory_copies', 'collectives')
+
+
+def offered_of(c, run):
+    """Of each tool that is asked of a run: is it offered, and how many rows has it? The clocks of hosts are no collectives."""
+    for tool in c.json(f'/api/tools?run={run}')['tools']:
+        if tool['name'] in OFFERED:
+            tables = c.json(f'/api/tool/{tool["name"]}?run={run}')['tables']
+            yield tool['name'], tool['available'], sum(t['nrows'] for t in tables if t['name'] != 'clocks')
+
+
 def offered_with_rows(binary):
-    """Tools of steps and of HLO operations are offered where they have rows, of unpacked runs with one host, and only there."""
-    asked = ('critical_path', 'exposed_communication', 'what_if', 'hlo_stats')
+    """
+    Tools are offered where they have rows, of unpacked runs with one host, and only there. Kernels of other formats are rows of
+    two tools about compiled programs, too: those need not be offered.
+    """
     wrong, offered = [], set()
-    with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', profiles.ROOT) as server:
-        c = Checks(server)
-        for run in c.json('/api/runs')['runs']:
-            tools = c.json(f'/api/tools?run={run["run"]}')['tools'] if '/' in run['run'] and len(run['hosts']) == 1 else []
-            for name, available in ((t['name'], t['available']) for t in tools if t['name'] in asked):
-                rows = sum(t['nrows'] for t in c.json(f'/api/tool/{name}?run={run["run"]}')['tables'])
-                offered.add((name, available))
-                if available != (rows > 0):
-                    wrong.append((run['run'], name, available, rows))
-        c.check('offered where they have rows', not wrong and len(offered) == 2 * len(asked), f'{wrong} {sorted(offered)}')
+    for kind in ('profiles', 'others', 'hosts', 'legacy'):
+        logdir = os.path.join(os.path.dirname(profiles.ROOT), kind)
+        with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir) as server:
+            c = Checks(server)
+            for run in (r['run'] for r in c.json('/api/runs')['runs'] if '/' in r['run'] and len(r['hosts']) == 1):
+                compiled = kind in ('profiles', 'hosts')
+                for name, available, rows in offered_of(c, run):
+                    offered.add((name, available))
+                    # Sends and receives to another slice, which is not in the recording.
+                    if (run, name) == ('synth_megascale/run', 'collectives'):
+                        continue
+                    if available and not rows or rows and not available and (
+                            compiled or name not in ('hlo_stats', 'roofline_model')):
+                        wrong.append((run, name, available, rows))
+    c.check('offered where they have rows', not wrong and len(offered) == 2 * len(OFFERED), f'{wrong} {sorted(offered)}')
     return c
 
 

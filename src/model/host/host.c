@@ -5,6 +5,7 @@
 #include "import/import.h"
 #include "import/kineto.h"
 #include "import/names.h"
+#include "xspace/fields.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -94,18 +95,31 @@ bool ss_host_runs_programs(const struct ss_host *h)
 	return false;
 }
 
-bool ss_plane_has_events_of(const struct ss_plane *p, struct ss_str line)
+/* Does it have so many events? Reads no more. */
+static bool has_events(const struct ss_xline *l, size_t least)
+{
+	const uint8_t *end = (const uint8_t *)l->body.p + l->body.n;
+	struct ss_pb c = ss_pb_of((struct ss_str){ (const char *)l->events, l->events ? (size_t)(end - l->events) : 0 });
+	struct ss_pb_field f;
+	size_t n = 0;
+	while (n < least && ss_pb_next(&c, &f))
+		n += f.key == PB_LEN(XLINE_EVENTS);
+	return n >= least;
+}
+
+bool ss_plane_has_events_of(const struct ss_plane *p, struct ss_str line, size_t least)
 {
 	for (uint32_t i = 0; i < p->x->nlines; i++)
-		if (p->x->lines[i].events && ss_str_eq(p->x->lines[i].name, line))
+		if (ss_str_eq(p->x->lines[i].name, line) && has_events(&p->x->lines[i], least))
 			return true;
 	return false;
 }
 
-bool ss_host_marks_steps(const struct ss_host *h)
+bool ss_host_marks_steps(const struct ss_host *h, size_t least)
 {
 	for (uint32_t i = 0; i < h->nplanes; i++)
-		if (ss_plane_has_events_of(&h->planes[i], SS_STR("Steps")) || ss_xplane_has(h->planes[i].x, SS_STAT_STEP_NUM))
+		if (ss_plane_has_events_of(&h->planes[i], SS_STR("Steps"), least) ||
+		    ss_xplane_has(h->planes[i].x, SS_STAT_STEP_NUM))
 			return true;
 	return false;
 }
@@ -186,6 +200,16 @@ static void free_space(struct ss_host *h)
 	h->imported.hold = NULL;
 }
 
+/* The categories of its events: texts that events share stand among the names of stats. */
+static unsigned categories_of(const struct ss_xspace *x)
+{
+	unsigned found = 0;
+	for (uint32_t i = 0; i < x->nplanes; i++)
+		for (uint32_t k = 0; k < x->planes[i].nstat_meta; k++)
+			found |= 1u << ss_kineto_of(x->planes[i].stat_meta[k].name);
+	return found;
+}
+
 /* Make an XSpace of a file in another format. */
 static bool import(struct ss_host *h, const struct ss_file *f, const char *path, struct ss_err *err)
 {
@@ -205,6 +229,7 @@ static bool import(struct ss_host *h, const struct ss_file *f, const char *path,
 	h->imported.form = made.form;
 	h->imported.launch_ops = made.launch_ops;
 	h->imported.cut = made.cut;
+	h->imported.categories = ok && h->imported.any ? categories_of(&h->x) : 0;
 	h->imported.space = made.space;
 	h->imported.hold = made.hold;
 	if (!ok)

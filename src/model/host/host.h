@@ -127,6 +127,7 @@ struct ss_host_import {
 	bool any;		/* the file was in another format */
 	bool launch_ops;	/* GPU operations are the events around launches, such as NVTX ranges, without name scopes */
 	bool cut;		/* the file ends early (in an XSpace, its planes record this) */
+	unsigned categories;	/* a bit per enum ss_kineto (import/kineto.h) that its texts name */
 	const char *form;	/* the format: "a trace of Perfetto"; NULL: not imported */
 	struct ss_buf space;
 	struct ss_hold *hold;	/* counts the memory of `space` and its events */
@@ -203,10 +204,10 @@ struct ss_plane *ss_host_plane(const struct ss_host *h, enum ss_plane_kind kind)
 bool ss_plane_is_device(const struct ss_plane *p);	/* as XProf defines it, by the plane's name */
 /* Of an opened host: has it a device, or threads that run operations of compiled programs? */
 bool ss_host_runs_programs(const struct ss_host *h);
-/* Of an opened host, too: has the line of this name events? */
-bool ss_plane_has_events_of(const struct ss_plane *p, struct ss_str line);
-/* Of an opened host: does it mark steps, on a line of a device, or by events with their numbers? */
-bool ss_host_marks_steps(const struct ss_host *h);
+/* Of an opened host, too: has the line of this name so many events, at most a few? */
+bool ss_plane_has_events_of(const struct ss_plane *p, struct ss_str line, size_t least);
+/* Of an opened host: does it mark so many steps, on a line of a device, or any by events with their numbers? */
+bool ss_host_marks_steps(const struct ss_host *h, size_t least);
 bool ss_plane_is_host(const struct ss_plane *p);
 /* Line by its exact name, NULL if there is none. */
 struct ss_line *ss_plane_line(const struct ss_plane *p, struct ss_str name);
