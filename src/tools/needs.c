@@ -4,7 +4,6 @@
  */
 #include "tools/tool.h"
 
-#include "import/kineto.h"
 #include "model/cluster/comm_op.h"
 #include "model/host/host.h"
 #include "model/runtime/memory.h"
