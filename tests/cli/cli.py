@@ -844,6 +844,12 @@ def parts(c, scratch):
         c.case(['tool', 'event_stats', out], 1, '', "event_stats needs the profiles themselves.*run 'stepscope tool event_stats LOGDIR'.*overview_page")
         summary = [c.run(['summary', p]).stdout.replace(p.encode(), b'PATH') for p in (path, out)]
         c.check(f'summary of parts of {sample}', summary[0] == summary[1], summary[1][:300])
+    # Sums that the skeletons tell are not stored again.
+    for sample, most in (('late_input', 0.2), ('slow_gpu', 0.09)):
+        path, out = os.path.join(HOSTS, sample), os.path.join(scratch, 'small-' + sample)
+        read = re.search(rb'(\d+) bytes read', c.run(['reduce', path, '--shard', '0/1', '--out', out]).stderr)
+        size = os.path.getsize(os.path.join(out, 'part-0-of-1.ssp'))
+        c.check(f'a part of {sample} is small', size < most * int(read[1]), f'{size} of {int(read[1])} bytes')
     path = os.path.join(profiles.ROOT, 'synth_tpu_3hosts')
     lost = os.path.join(scratch, 'lost')
     for i in (0, 2):
@@ -861,7 +867,7 @@ def parts(c, scratch):
     with open(part, 'rb') as f:
         whole = f.read()
     for damage, why in ((whole[:-9], 'truncated or damaged|cut short or damaged'), (whole[:60] + bytes([whole[60] ^ 1]) + whole[61:], 'damaged'),
-                        (whole.replace(b'part 7', b'part 9', 1), 'another version'), (b'', 'not a part')):
+                        (whole.replace(b'part 8', b'part 9', 1), 'another version'), (b'', 'not a part')):
         with open(part, 'wb') as f:
             f.write(damage)
         c.case(['merge', lost], 1, '', why)

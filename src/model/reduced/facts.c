@@ -3,6 +3,7 @@
 
 #include "model/cluster/cluster.h"
 #include "model/host/host.h"
+#include "model/reduced/pieces.h"
 
 static ss_facts_fn *const kinds[] = { ss_facts_requests, ss_facts_device, ss_facts_steps,
 				      ss_facts_ops, ss_facts_time, ss_facts_pages };
@@ -58,9 +59,14 @@ static bool with_skeleton(struct ss_pack *p, struct ss_host *h, const struct ss_
 		return false;
 	if (from->outlines)
 		ss_outlines_keep(from->outlines, from->number, &s);
+	struct ss_pieces pieces;
+	bool ok = ss_pieces_init(&pieces, &s, !p->reading) || ss_fail_mem(err);
 	p->skeleton = &s;
-	bool ok = all_kinds(p, h, err);
+	p->pieces = &pieces;
+	ok = ok && all_kinds(p, h, err);
 	p->skeleton = NULL;
+	p->pieces = NULL;
+	ss_pieces_free(&pieces);
 	ss_skeleton_free(&s);
 	return ok;
 }

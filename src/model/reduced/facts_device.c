@@ -1,7 +1,11 @@
-/* facts_device.c - devices of a host: how busy they were, what they sent, how full their memory was; who waited at barriers. */
+/*
+ * facts_device.c - devices of a host: how busy they were, what they sent, how full their memory
+ * was; who waited at barriers.
+ */
 #include "model/device/duty.h"
 #include "model/device/transfers.h"
 #include "model/reduced/facts.h"
+#include "model/reduced/pieces.h"
 #include "model/runtime/memory.h"
 #include "model/steps/event_share.h"
 
@@ -10,7 +14,10 @@ static bool duty(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 	struct ss_duty own, *d = SS_FACTS(p, h, SS_HOST_DUTY, ss_host_duty(h, err), &own);
 	if (!d)
 		return p->reading;
-	PACK_U(p, d->busy_ps);
+	uint64_t expected = 0;
+	for (size_t i = 1; i < p->pieces->n; i++)
+		expected += p->pieces->host[i].ps;
+	PACK_NEAR(p, d->busy_ps, expected);
 	PACK_U(p, d->idle_ps);
 	PACK_NEAR(p, d->busy_high_confidence_ps, d->busy_ps);
 	PACK_NEAR(p, d->idle_high_confidence_ps, d->idle_ps);

@@ -1,15 +1,19 @@
 /*
- * facts_pages.c - what single pages show of a host and no other asks for: how much its planes hold, its transfers between
- * slices, its place in a PyTorch job, its input pipelines.
+ * facts_pages.c - what single pages show of a host and no other asks for: how much its planes hold,
+ * its transfers between slices, its place in a PyTorch job, its input pipelines.
  */
 #include "model/megascale/dcn.h"
 #include "model/host/host.h"
 #include "model/reduced/facts.h"
+#include "model/reduced/known.h"
 #include "model/runtime/tfdata.h"
 #include "model/timeline/plane_sums.h"
 #include "model/torch/rank.h"
 
-/* What an iterator did for an element takes some ten bytes: so many in all cases, and one for so many bytes of a recording. */
+/*
+ * What an iterator did for an element takes some ten bytes: so many in all cases, and one for so
+ * many bytes of a recording.
+ */
 #define ALWAYS_STATS 1000u
 #define BYTES_A_STAT 400u
 
@@ -55,8 +59,11 @@ static void rank_calls(struct ss_pack *p, struct ss_torch_rank *r)
 	PACK_COLUMN(p, PACK_X, v, n, key);
 	PACK_TIMES(p, v, n, nth);
 	PACK_TIMES(p, v, n, sequence);
+	struct ss_known k = ss_known_device(p->skeleton, 0);
 	for (size_t i = 0; i < n; i++) {
-		PACK_I(p, v[i].dur_ns);
+		uint64_t dur_ps = (uint64_t)v[i].dur_ns * 1000;
+		ss_pack_known_stay(p, &k, &dur_ps);
+		PACK_NEAR(p, v[i].dur_ns, dur_ps / 1000);
 		p->bad |= v[i].dur_ns < 0;
 	}
 }

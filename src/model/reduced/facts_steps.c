@@ -1,7 +1,14 @@
 /* facts_steps.c - steps of a host, marked and inferred, with what each core did in them. */
 #include "model/cluster/skeleton.h"
+#include "model/ops/ops.h"
 #include "model/reduced/facts.h"
+#include "model/reduced/known.h"
+#include "model/reduced/pieces.h"
 #include "model/steps/inferred.h"
+
+#include "base/safe.h"
+
+#include <stdlib.h>
 
 #define MOST_CATEGORIES 64 /* of a step, whose times are added up */
 
@@ -23,6 +30,71 @@ static struct ss_skel_step known_step(const struct ss_pack *p, size_t device, si
 	const struct ss_skeleton *s = p->skeleton;
 	bool known = s && device < s->devices.n && i < s->devices.v[device].steps.n;
 	return known ? s->devices.v[device].steps.v[i] : (struct ss_skel_step){ 0, 0, 0 };
+}
+
+/* Writing: the category of each piece that is an operation, from 1. */
+static void categories_of_ops(struct ss_pieces *m, const struct ss_tpu_core *c, const struct ss_op_db *ops, uint32_t *category)
+{
+	for (size_t i = 0; i < ops->n; i++) {
+		uint32_t piece = ss_pieces_find(m, ops->v[i].time_ps);
+		for (uint32_t k = 0; piece && k < c->ncategories; k++)
+			if (ss_str_eq(c->categories[k], ops->v[i].category))
+				category[piece] = k + 1;
+	}
+}
+
+/* The category of each piece, as on the core before. False: `err` tells. */
+static bool categories(struct ss_pack *p, const struct ss_tpu_core *c, struct ss_host *h, struct ss_err *err)
+{
+	struct ss_pieces *m = p->pieces;
+	const struct ss_host_ops *ops = p->reading ? NULL : ss_host_ops(h, err);
+	uint32_t *now = calloc(m->n, sizeof(*now));
+	if ((!p->reading && !ops) || !now) {
+		free(now);
+		return ops || p->reading ? ss_fail_mem(err) : false;
+	}
+	if (ops)
+		categories_of_ops(m, c, &ops->device, now);
+	for (size_t i = 1; i < m->n; i++) {
+		if (!m->host[i].any)
+			continue;
+		PACK_NEAR(p, now[i], m->category[i]);
+		p->bad |= now[i] > c->ncategories;
+	}
+	free(m->category);
+	m->category = now;
+	return true;
+}
+
+/*
+ * What the operations of a step add up to, by category: where they stand in the list of the step.
+ */
+static void expect_step(const struct ss_pieces *m, const struct ss_tpu_core *c, const struct ss_core_step *s, struct ss_items *it,
+			struct ss_item *item, bool *more, uint64_t *self_ps)
+{
+	int64_t end_ps = ss_safe_end(s->begin_ps, s->dur_ps);
+	for (; *more && item->begin_ps < end_ps; *more = ss_items_next(it, item)) {
+		uint32_t category = m->category[item->piece];
+		for (uint32_t k = 0; category && item->begin_ps >= s->begin_ps && k < s->ncats && k < MOST_CATEGORIES; k++)
+			if (c->cats[s->first_cat + k].category == category - 1) {
+				self_ps[s->first_cat + k] += ss_safe_between(item->begin_ps, item->end_ps);
+				break;
+			}
+	}
+}
+
+static void self_times(struct ss_pack *p, struct ss_tpu_core *c, size_t ncats, size_t device)
+{
+	uint64_t *expected = calloc(ncats + 1, sizeof(*expected));
+	struct ss_items it = ss_items_of(p->pieces, device);
+	struct ss_item item;
+	bool more = ss_items_next(&it, &item);
+	p->no_memory |= !expected;
+	for (size_t i = 0; expected && i < c->nsteps; i++)
+		expect_step(p->pieces, c, &c->steps[i], &it, &item, &more, expected);
+	for (size_t i = 0; expected && i < ncats; i++)
+		PACK_NEAR(p, c->cats[i].self_ps, expected[i]);
+	free(expected);
 }
 
 static void core_steps(struct ss_pack *p, struct ss_tpu_core *c, size_t device)
@@ -50,14 +122,14 @@ static void core_steps(struct ss_pack *p, struct ss_tpu_core *c, size_t device)
 		PACK_U(p, c->cats[i].category);
 		p->bad |= c->cats[i].category >= c->ncategories;
 	}
-	PACK_COLUMN(p, PACK_U, c->cats, cats, self_ps);
+	self_times(p, c, cats, device);
 	PACK_COLUMN(p, PACK_U, c->collectives, collectives, id);
 	PACK_COLUMN(p, PACK_S, c->collectives, collectives, name);
 	PACK_COLUMN(p, PACK_U, c->collectives, collectives, time_ps);
 }
 
 /* Its steps, and what they point to; nothing of its operations. */
-static void one_core(struct ss_pack *p, struct ss_tpu_core *c, size_t device)
+static bool one_core(struct ss_pack *p, struct ss_tpu_core *c, size_t device, struct ss_host *h, struct ss_err *err)
 {
 	PACK_U(p, c->core_id);
 	PACK_I(p, c->replica_id);
@@ -72,7 +144,10 @@ static void one_core(struct ss_pack *p, struct ss_tpu_core *c, size_t device)
 	PACK_ARRAY(p, c->categories, c->ncategories, 1);
 	for (size_t i = 0; c->categories && i < c->ncategories; i++)
 		PACK_S(p, c->categories[i]);
+	if (!categories(p, c, h, err))
+		return false;
 	core_steps(p, c, device);
+	return true;
 }
 
 /* The cores that steps point to, each once. There are few: they are searched from the front. */
@@ -134,25 +209,32 @@ static void work(struct ss_pack *p, struct ss_step_core *c)
 	size_t n = v ? SS_WORK_COUNT : 0;
 	PACK_ARRAY(p, v, n, 1);
 	p->bad |= n != 0 && n != SS_WORK_COUNT;
-	for (size_t i = 0; v && !p->bad && i < n; i++)
+	uint64_t rest_ps = c->dur_ps;
+	for (size_t i = n; v && !p->bad && i-- > 1; rest_ps -= v[i])
 		PACK_U(p, v[i]);
+	if (v && !p->bad && n)
+		PACK_NEAR(p, v[SS_WORK_UNKNOWN], rest_ps); /* they add up to the step */
 	if (p->reading)
 		c->work_ps = n ? v : NULL;
 	p->bad |= c->kind == SS_STEP_BY_WORK && !c->work_ps;
 }
 
-/* What the cores say of the i-th step: when it begins on the first of them, and how long it is on any of them. */
-static struct ss_core_step step_of_cores(const struct cores *cores, size_t i)
+/*
+ * What the cores say of the i-th step: from the first begin to the last end. Without cores, what
+ * the first device says.
+ */
+static struct ss_core_step step_of_cores(const struct ss_pack *p, const struct cores *cores, size_t i)
 {
-	struct ss_core_step step = { .dur_ps = 0 };
+	struct ss_skel_step known = cores->n ? (struct ss_skel_step){ 0, INT64_MAX, INT64_MIN } : known_step(p, 0, i);
 	for (size_t k = 0; k < cores->n; k++) {
 		const struct ss_tpu_core *c = &cores->v[k];
 		if (!c->steps || i >= c->nsteps)
 			continue;
-		step.begin_ps = k ? step.begin_ps : c->steps[i].begin_ps;
-		step.dur_ps = c->steps[i].dur_ps > step.dur_ps ? c->steps[i].dur_ps : step.dur_ps;
+		int64_t begin_ps = c->steps[i].begin_ps, end_ps = ss_safe_end(begin_ps, c->steps[i].dur_ps);
+		known.begin_ps = begin_ps < known.begin_ps ? begin_ps : known.begin_ps;
+		known.end_ps = end_ps > known.end_ps ? end_ps : known.end_ps;
 	}
-	return step;
+	return (struct ss_core_step){ .begin_ps = known.begin_ps, .dur_ps = ss_safe_between(known.begin_ps, known.end_ps) };
 }
 
 /* What its operations leave of its step. */
@@ -168,11 +250,14 @@ static uint64_t left_idle_ps(const struct ss_step_core *c)
 
 static void one_step(struct ss_pack *p, struct ss_step *s, const struct cores *cores, size_t i_step)
 {
-	struct ss_core_step known = step_of_cores(cores, i_step);
+	struct ss_core_step known = step_of_cores(p, cores, i_step);
 	PACK_I(p, s->num);
 	PACK_S(p, s->name);
-	PACK_NEAR(p, s->begin_ps, known.begin_ps);
-	PACK_NEAR(p, s->dur_ps, known.dur_ps);
+	struct ss_known k = ss_known_device(p->skeleton, 0);
+	int64_t end_ps = (int64_t)((uint64_t)s->begin_ps + s->dur_ps);
+	ss_pack_known_time(p, &k, &s->begin_ps, known.begin_ps);
+	ss_pack_known_time(p, &k, &end_ps, (int64_t)((uint64_t)s->begin_ps + known.dur_ps));
+	s->dur_ps = (uint64_t)end_ps - (uint64_t)s->begin_ps;
 	struct ss_step_core *v = (struct ss_step_core *)(uintptr_t)s->cores;
 	PACK_ARRAY(p, v, s->ncores, 8);
 	for (size_t i = 0; v && i < s->ncores && !p->bad; i++) {
@@ -181,8 +266,8 @@ static void one_step(struct ss_pack *p, struct ss_step *s, const struct cores *c
 		PACK_U(p, c->core_id);
 		place(p, c, cores);
 		p->bad |= c->kind == SS_STEP_TENSOR_CORE && (!c->core || !c->step);
-		PACK_NEAR(p, c->begin_ps, c->step ? c->step->begin_ps : s->begin_ps);
-		PACK_NEAR(p, c->dur_ps, c->step ? c->step->dur_ps : s->dur_ps);
+		PACK_NEAR(p, c->begin_ps, c->step ? known.begin_ps : s->begin_ps);
+		PACK_NEAR(p, c->dur_ps, c->step ? known.dur_ps : s->dur_ps);
 		PACK_NEAR(p, c->idle_ps, left_idle_ps(c));
 		PACK_U(p, c->host_input_ps);
 		PACK_U(p, c->busy_ps);
@@ -192,7 +277,7 @@ static void one_step(struct ss_pack *p, struct ss_step *s, const struct cores *c
 		s->cores = v;
 }
 
-static bool steps(struct ss_pack *p, struct ss_steps *s, struct ss_err *err)
+static bool steps(struct ss_pack *p, struct ss_steps *s, struct ss_host *h, struct ss_err *err)
 {
 	struct ss_arena scratch = { 0 };
 	struct cores cores = { .n = 0 };
@@ -209,13 +294,14 @@ static bool steps(struct ss_pack *p, struct ss_steps *s, struct ss_err *err)
 	PACK_S(p, s->inferred.place);
 	PACK_F(p, s->inferred.confidence_frac);
 	PACK_ARRAY(p, cores.v, cores.n, 12);
-	for (size_t i = 0; cores.v && i < cores.n && !p->bad; i++)
-		one_core(p, &cores.v[i], i);
+	bool ok = true;
+	for (size_t i = 0; ok && cores.v && i < cores.n && !p->bad; i++)
+		ok = one_core(p, &cores.v[i], i, h, err);
 	PACK_ARRAY(p, s->v, s->n, 5);
-	for (size_t i = 0; s->v && i < s->n && !p->bad; i++)
+	for (size_t i = 0; ok && s->v && i < s->n && !p->bad; i++)
 		one_step(p, &s->v[i], &cores, i);
 	ss_arena_release(&scratch);
-	return true;
+	return ok;
 }
 
 typedef const struct ss_host_steps *host_steps_fn(struct ss_host *h, struct ss_err *err);
@@ -228,7 +314,7 @@ static bool of_host(struct ss_pack *p, struct ss_host *h, enum ss_host_part part
 	*n = 0;
 	if (!s)
 		return p->reading;
-	bool ok = steps(p, &s->steps, err);
+	bool ok = steps(p, &s->steps, h, err);
 	*n = s->steps.n;
 	return ok;
 }

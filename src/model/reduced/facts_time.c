@@ -1,7 +1,12 @@
-/* facts_time.c - where the time of a host went: its steps, and each moment's class on each of its devices. */
+/*
+ * facts_time.c - where the time of a host went: its steps, and each moment's class on each of its
+ * devices.
+ */
 #include "model/attribution/attribution.h"
 #include "model/reduced/facts.h"
 #include "model/reduced/known.h"
+#include "model/reduced/pieces.h"
+#include "model/steps/inferred.h"
 
 #include <stdlib.h>
 
@@ -12,8 +17,34 @@
  */
 #define MOST_SUBJECTS_OF_UNIT (SS_TIME_COUNT * (SS_MOST_SUBJECTS + SS_REGION_COUNT))
 
-static void windows(struct ss_pack *p, struct ss_windows *w)
+/* The steps that windows are made of, where they are. */
+static const struct ss_steps *steps_of(struct ss_host *h)
 {
+	struct ss_err none = { 0 };
+	const struct ss_host_steps *s = ss_host_steps(h, &none);
+	if (s && !s->steps.n)
+		s = ss_host_inferred_steps(h, &none);
+	return s ? &s->steps : NULL;
+}
+
+/* The window of typical length, from 1; 0: it is of none. */
+static void typical(struct ss_pack *p, struct ss_windows *w, size_t n)
+{
+	uint64_t at = 0;
+	for (size_t i = 0; !p->reading && i < n && !at; i++)
+		at = (uint64_t)w->v[i].end_ps - (uint64_t)w->v[i].begin_ps == w->typical_ps ? i + 1 : 0;
+	PACK_U(p, at);
+	p->bad |= at > n;
+	if (!at || p->bad)
+		PACK_U(p, w->typical_ps);
+	else
+		w->typical_ps = (uint64_t)w->v[at - 1].end_ps - (uint64_t)w->v[at - 1].begin_ps;
+}
+
+static void windows(struct ss_pack *p, struct ss_windows *w, struct ss_host *h)
+{
+	const struct ss_steps *known = steps_of(h);
+	struct ss_known k = ss_known_device(p->skeleton, 0);
 	PACK_ENUM(p, w->source, SS_STEPS_INFERRED + 1);
 	PACK_U(p, w->device_alone);
 	PACK_F(p, w->confidence_frac);
@@ -21,21 +52,33 @@ static void windows(struct ss_pack *p, struct ss_windows *w)
 	struct ss_window *v = w->v;
 	size_t n = v ? w->n : 0;
 	PACK_TIMES(p, v, n, num);
-	PACK_TIMES(p, v, n, begin_ps);
 	for (size_t i = 0; i < n; i++)
-		PACK_NEAR(p, v[i].end_ps, v[i].begin_ps);
+		ss_pack_known_time(p, &k, &v[i].begin_ps, known && i < known->n ? known->v[i].begin_ps : i ? v[i - 1].begin_ps : 0);
+	for (size_t i = 0; i < n; i++)
+		ss_pack_known_time(p, &k, &v[i].end_ps,
+				   (int64_t)((uint64_t)v[i].begin_ps + (known && i < known->n ? known->v[i].dur_ps : 0)));
 	PACK_COLUMN(p, PACK_U, v, n, outlier);
 	PACK_NEAR(p, w->begin_ps, n ? v[0].begin_ps : 0);
 	PACK_NEAR(p, w->end_ps, n ? v[n - 1].end_ps : w->begin_ps);
-	PACK_U(p, w->typical_ps);
+	typical(p, w, n);
 	PACK_U(p, w->noutliers);
 	PACK_U(p, w->ncut);
 	PACK_S(p, w->name);
 }
 
+/* Where the longest execution of an operation is, the time is looked for first. */
+static void look_at(struct ss_known *k, const struct ss_piece *piece)
+{
+	*(piece->is_comm ? &k->comm : &k->span) = piece->longest;
+}
+
 static void subjects(struct ss_pack *p, struct ss_known *k, struct ss_time_subject *v, size_t n)
 {
-	PACK_COLUMN(p, PACK_S, v, n, name);
+	uint32_t pieces[MOST_SUBJECTS_OF_UNIT];
+	for (size_t i = 0; i < n && i < MOST_SUBJECTS_OF_UNIT; i++) {
+		PACK_S(p, v[i].name);
+		pieces[i] = k->d ? ss_pieces_named(p->pieces, p->text) : 0;
+	}
 	PACK_COLUMN(p, PACK_S, v, n, detail);
 	PACK_COLUMN(p, PACK_S, v, n, caller);
 	for (size_t i = 0; i < n; i++)
@@ -45,23 +88,43 @@ static void subjects(struct ss_pack *p, struct ss_known *k, struct ss_time_subje
 	PACK_COLUMN(p, PACK_F, v, n, flops_frac);
 	PACK_COLUMN(p, PACK_F, v, n, bytes_frac);
 	for (size_t r = 0; r < SS_REGION_COUNT; r++)
-		PACK_COLUMN(p, PACK_U, v, n, ps[r]);
+		for (size_t i = 0; i < n; i++)
+			PACK_NEAR(p, v[i].ps[r], r == SS_REGION_STEPS ? p->pieces->device[pieces[i]].ps : 0);
 	for (size_t i = 0; i < n; i++) {
+		if (pieces[i])
+			look_at(k, &p->pieces->device[pieces[i]]);
 		ss_pack_known_time(p, k, &v[i].begin_ps, 0);
 		ss_pack_known_time(p, k, &v[i].end_ps, v[i].begin_ps);
 	}
 }
 
-/* As many steps as there are windows. */
-static void steps(struct ss_pack *p, struct ss_time_unit *u, size_t nwindows)
+/* What other classes leave of a time is unknown. */
+static void rest_is_unknown(uint64_t *unknown_ps, const uint64_t *ps, size_t apart, uint64_t all_ps)
 {
-	size_t n = u->steps ? nwindows : 0;
+	for (size_t c = 0; c < SS_TIME_UNKNOWN; c++)
+		all_ps -= ps[c * apart];
+	*unknown_ps = all_ps;
+}
+
+/* As many steps as there are windows. */
+static void steps(struct ss_pack *p, struct ss_time_unit *u, size_t device, const struct ss_windows *w)
+{
+	size_t n = u->steps ? w->n : 0;
 	PACK_ARRAY(p, u->steps, n, SS_TIME_COUNT);
-	p->bad |= n != 0 && n != nwindows;
+	p->bad |= n != 0 && n != w->n;
 	if (!n)
 		u->steps = NULL;
-	for (size_t c = 0; u->steps && !p->bad && c < SS_TIME_COUNT; c++)
-		PACK_COLUMN(p, PACK_U, u->steps, n, ps[c]);
+	struct ss_unit_step *expected = u->steps && !p->bad ? calloc(n, sizeof(*expected)) : NULL;
+	p->no_memory |= u->steps && !p->bad && !expected;
+	ss_pieces_device(p->pieces, device, w, expected);
+	for (size_t c = 0; expected && c < SS_TIME_COUNT; c++)
+		for (size_t i = 0; i < n; i++) {
+			uint64_t ps = expected[i].ps[c];
+			if (c == SS_TIME_UNKNOWN)
+				rest_is_unknown(&ps, u->steps[i].ps, 1, (uint64_t)w->v[i].end_ps - (uint64_t)w->v[i].begin_ps);
+			PACK_NEAR(p, u->steps[i].ps[c], ps);
+		}
+	free(expected);
 }
 
 /* The operations that devices of a host met at, in the order of their first meeting. */
@@ -98,8 +161,9 @@ static uint32_t find_met(struct met *m, uint64_t key, uint64_t *window)
 }
 
 /*
- * A key is that of a step and an operation, and steps repeat their operations: how far the number of the operation is from the one
- * that came behind the last one before, and by how many steps it is on.
+ * A key is that of a step and an operation, and steps repeat their operations: how far the number
+ * of the operation is from the one that came behind the last one before, and by how many steps it
+ * is on.
  */
 static void keys(struct ss_pack *p, struct met *m, struct ss_meeting *v, size_t n)
 {
@@ -130,30 +194,54 @@ static void keys(struct ss_pack *p, struct met *m, struct ss_meeting *v, size_t 
 	}
 }
 
+/* The times of the whole are those of the steps, and what is between them. */
+static void classes(struct ss_pack *p, struct ss_time_unit *u, const struct ss_windows *w)
+{
+	uint64_t expected[SS_TIME_COUNT][SS_REGION_COUNT] = { 0 }, rest_ps = u->window_ps;
+	for (size_t i = 0; u->steps && !p->bad && i < w->n; i++)
+		for (size_t c = 0; c < SS_TIME_COUNT; c++)
+			expected[c][w->v[i].outlier ? SS_REGION_OUTLIERS : SS_REGION_STEPS] += u->steps[i].ps[c];
+	for (size_t c = 0; c < SS_TIME_COUNT; c++)
+		for (size_t r = 0; r < SS_REGION_COUNT; r++) {
+			bool last = c == SS_TIME_UNKNOWN && r == SS_REGION_BETWEEN;
+			PACK_NEAR(p, u->ps[c][r], last ? rest_ps : expected[c][r]);
+			rest_ps -= u->ps[c][r];
+		}
+}
+
+static uint64_t sum_of_pieces(const struct ss_pieces *m)
+{
+	uint64_t ps = 0;
+	for (size_t i = 1; i < m->n; i++)
+		ps += m->device[i].ps;
+	return ps;
+}
+
 static void unit(struct ss_pack *p, struct ss_time_unit *u, size_t device, struct met *m)
 {
 	struct ss_known k = ss_known_device(p->skeleton, device);
 	PACK_S(p, u->device);
-	PACK_U(p, u->window_ps);
-	for (size_t c = 0; c < SS_TIME_COUNT; c++)
-		for (size_t r = 0; r < SS_REGION_COUNT; r++)
-			PACK_U(p, u->ps[c][r]);
+	PACK_NEAR(p, u->window_ps, (uint64_t)m->w->end_ps - (uint64_t)m->w->begin_ps);
+	steps(p, u, device, m->w);
+	classes(p, u, m->w);
 	PACK_U(p, u->ops);
-	PACK_U(p, u->op_ps);
+	PACK_NEAR(p, u->op_ps, sum_of_pieces(p->pieces));
 	ss_pack_known_time(p, &k, &u->first_ps, 0);
 	ss_pack_known_time(p, &k, &u->last_ps, 0);
 	PACK_U(p, u->calls);
 	PACK_ARRAY(p, u->subjects, u->nsubjects, 10);
 	p->bad |= u->nsubjects > MOST_SUBJECTS_OF_UNIT;
-	subjects(p, &k, u->subjects, u->subjects ? u->nsubjects : 0);
-	steps(p, u, m->w->n);
+	subjects(p, &k, u->subjects, u->subjects && !p->bad ? u->nsubjects : 0);
 	PACK_ARRAY(p, u->collectives.v, u->collectives.n, 2);
 	struct ss_meeting *v = u->collectives.v;
 	size_t n = v ? u->collectives.n : 0;
 	keys(p, m, v, n);
 	for (size_t i = 0; i < n; i++)
 		ss_pack_known_stay(p, &k, &v[i].dur_ps);
-	PACK_U(p, u->collectives.dur_ps);
+	uint64_t met_ps = 0;
+	for (size_t i = 0; i < n; i++)
+		met_ps += v[i].dur_ps;
+	PACK_NEAR(p, u->collectives.dur_ps, met_ps);
 }
 
 static void memory(struct ss_pack *p, struct ss_memory_trend *m)
@@ -201,7 +289,7 @@ bool ss_facts_time(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 	PACK_U(p, t->has_host);
 	PACK_U(p, t->silent_thread);
 	PACK_S(p, t->thread);
-	windows(p, &t->windows);
+	windows(p, &t->windows, h);
 	if (p->reading)
 		ss_facts_put(h, SS_HOST_WINDOWS, &t->windows);
 	PACK_ARRAY(p, t->units, t->nunits, 20);

@@ -3,7 +3,10 @@
 
 #include "base/bisect.h"
 
-/* How far is looked for: operations that last until others have begun, and those that are no meetings. */
+/*
+ * How far is looked for: operations that last until others have begun, and those that are no
+ * meetings.
+ */
 #define MOST_BACK 64
 #define MOST_STEPS 24
 
@@ -58,7 +61,7 @@ static bool find(const struct ss_known *k, int64_t t_ps, uint64_t *at, uint64_t 
 void ss_pack_known_time(struct ss_pack *p, struct ss_known *k, int64_t *t_ps, int64_t guess)
 {
 	uint64_t at = 0, i = 0, code = 0;
-	if (!p->reading && find(k, *t_ps, &at, &i))
+	if (!p->reading && *t_ps != guess && find(k, *t_ps, &at, &i))
 		code = (ss_pack_zigzag(i - *last_of(k, at)) * AT_COUNT + at) + 1;
 	PACK_U(p, code);
 	if (!code) {

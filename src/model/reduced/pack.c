@@ -55,6 +55,7 @@ static void write_str(struct ss_pack *p, struct ss_str s)
 {
 	uint32_t had = p->numbers.n, i = ss_strmap_add(&p->numbers, s);
 	p->no_memory |= i == SS_NONE || (i == had && !ss_vec_push(&p->texts, s));
+	p->text = i;
 	ss_pbo_varint(&p->out, i);
 }
 
@@ -68,6 +69,7 @@ void ss_pack_str(struct ss_pack *p, struct ss_str *s)
 	ss_pack_u64(p, &i);
 	p->bad |= i >= p->nknown;
 	*s = p->bad ? SS_STR("") : p->known[i];
+	p->text = i;
 }
 
 void ss_pack_bytes(struct ss_pack *p, struct ss_str *s)

@@ -6,9 +6,9 @@
  *	PACK_COLUMN(p, PACK_U, s->v, s->n, dur_ps);          a field of all of them
  *
  * A field of all elements is written before the next field: equal columns of hosts one after the
- * other then compress to nearly nothing. Texts are numbers of a list beside the bytes (part.h writes equal
- * ones of all hosts once). What is read is checked: counts against the bytes that are left, numbers
- * against the type they go to. Failure is sticky.
+ * other then compress to nearly nothing. Texts are numbers of a list beside the bytes (part.h
+ * writes equal ones of all hosts once). What is read is checked: counts against the bytes that are
+ * left, numbers against the type they go to. Failure is sticky.
  */
 #ifndef SS_MODEL_REDUCED_PACK_H
 #define SS_MODEL_REDUCED_PACK_H
@@ -18,6 +18,7 @@
 #include "base/vec.h"
 
 struct ss_skeleton; /* cluster/skeleton.h */
+struct ss_pieces;   /* pieces.h */
 
 struct ss_pack {
 	bool reading, bad, no_memory;
@@ -27,8 +28,10 @@ struct ss_pack {
 	const uint8_t *at, *end;	/* reading */
 	const struct ss_str *known;	/* its texts */
 	uint64_t nknown;
+	uint64_t text;			/* number of the last one */
 	struct ss_arena *arena;		/* of what is read; texts stay where they are */
 	const struct ss_skeleton *skeleton; /* the host's: known.h */
+	struct ss_pieces *pieces;	/* of it */
 };
 
 /* One number; what is read replaces it. */
@@ -38,7 +41,10 @@ void ss_pack_fixed(struct ss_pack *p, uint64_t *v);
 void ss_pack_str(struct ss_pack *p, struct ss_str *s);
 /* A text that is of one host alone, among the bytes. */
 void ss_pack_bytes(struct ss_pack *p, struct ss_str *s);
-/* The count of a list, and when reading its elements, zeroed, with room for one more; NULL where there is none to go through. */
+/*
+ * The count of a list, and when reading its elements, zeroed, with room for one more; NULL where
+ * there is none to go through.
+ */
 void *ss_pack_array(struct ss_pack *p, void *v, uint64_t *n, size_t size, size_t bytes_each);
 void ss_pack_free(struct ss_pack *p);
 

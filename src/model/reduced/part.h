@@ -1,6 +1,7 @@
 /*
- * part.h - skeletons (cluster/skeleton.h) and facts (facts.h) of some hosts in a file, so that a run of thousands of hosts
- * is read in shards, anywhere, and answered from the parts: the same answers, to the last byte.
+ * part.h - skeletons (cluster/skeleton.h) and facts (facts.h) of some hosts in a file, so that a
+ * run of thousands of hosts is read in shards, anywhere, and answered from the parts: the same
+ * answers, to the last byte.
  *
  * A part names its session and all hosts of it, so that parts of another run are refused and hosts
  * of a lost part are named. It ends with a checksum. Parts of equal bytes are equal: a retry is
@@ -45,8 +46,8 @@ bool ss_shard_read(struct ss_shard *s, struct ss_str bytes, struct ss_err *err);
 void ss_shard_free(struct ss_shard *s);
 
 /*
- * A model that answers from parts; `s` outlives it. The facts that are gathered of many hosts (model/facts) can be asked
- * of it.
+ * A model that answers from parts; `s` outlives it. The facts that are gathered of many hosts
+ * (model/facts) can be asked of it.
  */
 bool ss_model_init_shard(struct ss_model *m, const struct ss_shard *s, struct ss_err *err);
 
