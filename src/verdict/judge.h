@@ -29,7 +29,8 @@ struct ss_judge {
 	const struct ss_memory_peak *peak;
 	/* Of several hosts whose collectives could be joined; nsteps 0: not known. Of one host only who is absent. */
 	struct ss_straggler_verdict late;
-	uint32_t npresent;   /* devices of a program on a CPU in its collectives; 0: some are known to be elsewhere, or not known */
+	bool of_threads;     /* devices of a program on a CPU, which are one unit, communicate */
+	uint32_t npresent;   /* how many of them, where all that take part are known and recorded; else 0 */
 	unsigned frameworks; /* bits of enum ss_framework; 0: unknown */
 	unsigned habits;     /* bits of enum ss_habit */
 	bool has_device, has_python;

@@ -144,6 +144,7 @@ void ss_rule_straggler(struct ss_judge *j)
 	if (!meetings) {
 		ss_cannot_judge(j, SS_CAUSE_STRAGGLER,
 				j->npresent	? "the devices of a program on a CPU are judged together"
+				: j->of_threads ? "the recording does not show which devices take part in its collective operations"
 				: j->nunits > 1 ? "no collective operation of several participants was recorded"
 						: "only one participant was recorded");
 		return;
@@ -189,9 +190,11 @@ static struct ss_str what_it_is(struct ss_judge *j, const struct ss_judged_unit 
 		return SS_STR("this is the transfer itself, not waiting for a participant");
 	if (j->npresent)
 		return ss_say(j,
-			      "the %u participants in the recording are devices of this host, and none of them computes "
-			      "meanwhile",
+			      "all %u participants are devices of this host, and none of them computes meanwhile",
 			      j->npresent);
+	if (j->of_threads && !j->late.nabsent)
+		return SS_STR("the recording does not show which devices take part, so waiting for them and the transfer cannot "
+			      "be told apart");
 	if (j->nunits > 1 && j->out->nhosts > 1)
 		return SS_STR("the recording does not show which operations of different participants belong together, so waiting "
 			      "for them and the transfer cannot be told apart");

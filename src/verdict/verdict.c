@@ -166,14 +166,14 @@ static void say_scope(struct ss_judge *j, struct ss_verdict_finding *f)
 }
 
 /*
- * How many devices take part in the collectives, where all that do are recorded; 0: not known, or
- * some are elsewhere.
+ * How many devices take part in the collectives, where all that do are recorded; 0: some are
+ * elsewhere, or the recording does not say who takes part (it has no compiled program).
  */
 static uint32_t present(const struct ss_cluster *c)
 {
 	uint32_t most = 0;
 	for (size_t i = 0; i < c->collectives.n; i++) {
-		if (c->collectives.v[i].n < c->collectives.v[i].expected)
+		if (!c->collectives.v[i].is_told || c->collectives.v[i].n < c->collectives.v[i].expected)
 			return 0;
 		most = c->collectives.v[i].n > most ? c->collectives.v[i].n : most;
 	}
@@ -200,6 +200,7 @@ static bool count_participants(struct ss_judge *j, struct ss_model *m, struct ss
 	if (!ss_straggler_verdict(m, &late, err) || !(c = ss_model_cluster(m, err)))
 		return false;
 	j->late.nabsent = late.nabsent;
+	j->of_threads = of_threads;
 	j->npresent = of_threads ? present(c) : 0;
 	return true;
 }

@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'lib'))
 import checks
 import profiles
 import runs
+import xspace
 from xspace import varint
 
 SAMPLE = os.path.join(profiles.ROOT, 'synth_tpu1')
@@ -618,8 +619,17 @@ def transfers_and_waits(c, scratch):
     of = os.path.join(HOSTS, 'cpu_devices')
     taking_part = {(r['participants'], r['expected']) for r in rows(c, 'collectives', of, 'collectives')}
     c.check('participants on one CPU', taking_part == {(4, 4)}, taking_part)
-    c.case(['summary', of], 0, r'largest part in all-reduce: the 4 participants in the recording are devices of this host, and none of them computes meanwhile\.'
+    c.case(['summary', of], 0, r'largest part in all-reduce: all 4 participants are devices of this host, and none of them computes meanwhile\.'
                                r'(.|\n)*straggler: the devices of a program on a CPU are judged together\n')
+    # Without its program the recording does not say that these are all.
+    with open(os.path.join(of, 'plugins', 'profile', 'run', 'vm.xplane.pb'), 'rb') as f:
+        planes = xspace.parse(f.read())
+    bare = xspace.serialize([p for p in planes if p[0] != 1 or xspace.text(p[2], 2) != '/host:metadata'])
+    with open(scratch + '_bare.xplane.pb', 'wb') as f:
+        f.write(bare)
+    c.case(['summary', scratch + '_bare.xplane.pb'], 0,
+           r'all-reduce: the recording does not show which devices take part, so waiting for them and the transfer cannot be told apart\.'
+           r'(.|\n)*straggler: the recording does not show which devices take part in its collective operations\n')
     c.case(['summary', os.path.join(profiles.ROOT, 'jax_2proc'), '--host', 'host0'], 0, r'straggler: participants are not in the recording\n', '')
     # A step is as long on all hosts: what the others do in it is wait.
     meeting_hosts(scratch + '_slow', (500, 505, 500), steps=12, slow=[(2, 7, 4000)])

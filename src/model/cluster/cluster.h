@@ -107,6 +107,7 @@ struct ss_collective {
 	uint32_t op, nth;	/* nth of its operation and group in the step, from 0 */
 	uint32_t group;
 	uint32_t expected;
+	bool is_told;		/* `expected` is what the recording says, not the most that came */
 	int64_t step;		/* or SS_NO_STEP */
 	uint64_t bytes;
 	uint32_t last;		/* index into members: who came last */

@@ -352,6 +352,7 @@ static void describe(struct ss_cluster *c, const struct joining *j, uint32_t *mo
 				k->step = c->step_nums.v[step];
 		}
 		k->expected = expected_of(c, k);
+		k->is_told = k->expected;
 		k->group_host = one && k->expected <= c->hosts.v[host].ndevices ? host : SS_NO_HOST;
 		uint32_t *most = &most_of_key[c->ops.v[k->op].key];
 		*most = k->n > *most ? k->n : *most;
