@@ -182,6 +182,8 @@ bool cli_sink_close(struct cli_sink *s, bool ok, struct ss_err *err);
 
 /* Colours and width as stdout wants them; `colour` is "auto", "always", "never" or NULL. */
 struct ss_text_style cli_style(const char *colour);
+/* An empty line and a heading. */
+void cli_heading(struct ss_out *o, const struct ss_text_style *style, const char *text);
 
 /*
  * Says on stderr, when that is a terminal, that work goes on, as soon as it takes longer than a

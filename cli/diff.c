@@ -68,12 +68,10 @@ static bool print(struct cli_sides *s, enum format format, enum ss_diff_by by, c
 		  struct ss_err *err)
 {
 	struct cli_sink sink;
-	struct ss_text_style style = cli_style(colour);
+	const struct ss_text_style style = cli_sides_style(s, colour);
 	bool ok = true;
 	if (!cli_sink_open(&sink, s->output, err))
 		return false;
-	if (s->output)
-		style = (struct ss_text_style){ .colour = colour && strcmp(colour, "always") == 0 };
 	if (format == JSON) {
 		ok = ss_diff_emit_json(&sink.out, &s->diff, &s->result, SS_STR("diff"), SS_STR("")) || ss_fail_mem(err);
 		ss_out_char(&sink.out, '\n');

@@ -57,15 +57,6 @@ static void bar(struct ss_out *o, const struct ss_text_style *style, double v, d
 	ss_text_tone(o, style, SS_TONE_PLAIN);
 }
 
-static void heading(struct ss_out *o, const struct ss_text_style *style, const char *text)
-{
-	ss_out_char(o, '\n');
-	ss_text_tone(o, style, SS_TONE_HEAD);
-	ss_out_z(o, text);
-	ss_text_tone(o, style, SS_TONE_PLAIN);
-	ss_out_char(o, '\n');
-}
-
 static void name_cell(struct ss_out *o, struct ss_str s, size_t width)
 {
 	size_t cells = ss_text_put(o, s, width);
@@ -77,7 +68,7 @@ static void breakdown(struct ss_out *o, const struct ss_table *t, const struct s
 	double most = 0;
 	for (size_t i = 0; i < t->nrows; i++)
 		most = fmax(most, fabs(ss_cell_f64(t, i, "delta_us")));
-	heading(o, style, "Where the difference is");
+	cli_heading(o, style, "Where the difference is");
 	for (size_t i = 0; i < t->nrows; i++) {
 		double b = ss_cell_f64(t, i, "base_us"), n = ss_cell_f64(t, i, "new_us"), d = ss_cell_f64(t, i, "delta_us");
 		char from[80], to[80], delta[80];
@@ -131,7 +122,7 @@ static void changes(struct ss_out *o, const struct ss_table *t, const struct ss_
 	size_t rows[MOST_ROWS], n = changed_rows(t, all, rows, MOST_ROWS), shown = n < MOST_ROWS ? n : MOST_ROWS;
 	char title[120];
 	snprintf(title, sizeof(title), "%s%s", t->title, all ? "" : " that changed");
-	heading(o, style, title);
+	cli_heading(o, style, title);
 	if (!n)
 		ss_out_lit(o, "  none\n");
 	for (size_t k = 0; k < shown; k++) {
@@ -183,7 +174,7 @@ static void environment(struct ss_out *o, const struct ss_table *t, const struct
 		if (!ss_cell_bool(t, i, "differs"))
 			continue;
 		if (!any)
-			heading(o, style, "Environments that differ");
+			cli_heading(o, style, "Environments that differ");
 		any = true;
 		struct ss_str b = ss_cell_str(t, i, "base"), n = ss_cell_str(t, i, "new");
 		ss_out_lit(o, "  ");
@@ -198,7 +189,7 @@ static void environment(struct ss_out *o, const struct ss_table *t, const struct
 
 static void memory(struct ss_out *o, const struct ss_table *t, const struct ss_text_style *style)
 {
-	heading(o, style, "Memory");
+	cli_heading(o, style, "Memory");
 	if (!t->nrows)
 		ss_out_lit(o, "  no allocation was recorded\n");
 	for (size_t i = 0; i < t->nrows; i++) {

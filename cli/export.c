@@ -51,26 +51,17 @@ static int no_format(const char *name)
 			  meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
 }
 
+/* SQLite writes its own file: the one beside what is asked for, which it becomes at the end. */
 static bool write_sink(struct ss_export *x, const struct ss_export_format *f, struct cli_profile *p,
 		       const char *output, struct ss_err *err)
 {
 	struct cli_sink sink;
 	if (!cli_profile_spared(p, output, err) || !cli_sink_open(&sink, output, err))
 		return false;
-	bool ok = f->write(x, &sink.out, err) && cli_profile_intact(p, err);
-	return cli_sink_close(&sink, ok, err);
-}
-
-/* SQLite opens the file that it writes by its name. */
-static bool write_named(struct ss_export *x, const struct ss_export_format *f,
-			 struct cli_profile *p, const char *output, struct ss_err *err)
-{
-	struct cli_sink sink;
-	if (!cli_profile_spared(p, output, err) || !cli_sink_open(&sink, output, err))
-		return false;
-	const char *name = cli_sink_name(&sink);
-	bool ok = name && f->write_file(x, name, err) && cli_profile_intact(p, err);
-	return cli_sink_close(&sink, ok, err);
+	/* SQLite opens the file that it writes by its name. */
+	const char *name = f->write_file ? cli_sink_name(&sink) : NULL;
+	bool ok = f->write_file ? name && f->write_file(x, name, err) : f->write(x, &sink.out, err);
+	return cli_sink_close(&sink, ok && cli_profile_intact(p, err), err);
 }
 
 static bool write_format(struct ss_export *x, const struct ss_export_format *f,
@@ -84,8 +75,6 @@ static bool write_format(struct ss_export *x, const struct ss_export_format *f,
 		return false;
 	if (x->d && !ss_export_count(x))
 		return ss_fail_mem(err);
-	if (f->write_file)
-		return write_named(x, f, p, o->output, err);
 	return write_sink(x, f, p, o->output, err);
 }
 

@@ -196,12 +196,10 @@ static bool print(const struct cli_sides *s, const struct ss_gate *g, enum forma
 		  struct ss_err *err)
 {
 	struct cli_sink sink;
-	struct ss_text_style style = cli_style(colour);
+	const struct ss_text_style style = cli_sides_style(s, colour);
 	bool ok = true;
 	if (!cli_sink_open(&sink, s->output, err))
 		return false;
-	if (s->output)
-		style = (struct ss_text_style){ .colour = colour && strcmp(colour, "always") == 0 };
 	if (format == JSON)
 		ok = print_json(&sink.out, s, g, err);
 	else if (format == JUNIT)

@@ -236,3 +236,8 @@ void cli_sides_free(struct cli_sides *s)
 	ss_diff_free(&s->diff);
 	forget_sides(s);
 }
+
+struct ss_text_style cli_sides_style(const struct cli_sides *s, const char *colour)
+{
+	return s->output ? (struct ss_text_style){ .colour = colour && strcmp(colour, "always") == 0 } : cli_style(colour);
+}

@@ -56,6 +56,9 @@ int cli_sides_parse(struct cli_sides *s, const struct cli_command *c, int argc, 
 bool cli_sides_compare(struct cli_sides *s, struct ss_arena *arena, struct ss_err *err);
 void cli_sides_free(struct cli_sides *s);
 
+/* How to print the comparison: in colour and as wide as the terminal, but to a file only in colour that was asked for. */
+struct ss_text_style cli_sides_style(const struct cli_sides *s, const char *colour);
+
 /* diff_text.c: the comparison for people. */
 void cli_diff_text(struct ss_out *o, const struct cli_sides *s, enum ss_diff_by by, const struct ss_text_style *style);
 void cli_diff_markdown(struct ss_out *o, const struct cli_sides *s, enum ss_diff_by by);

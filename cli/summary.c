@@ -41,15 +41,6 @@ static struct ss_str text_of(const struct ss_result *r, const char *id)
 	return p ? p->text : SS_STR("");
 }
 
-static void heading(struct ss_out *o, const struct ss_text_style *style, const char *text)
-{
-	ss_out_char(o, '\n');
-	ss_text_tone(o, style, SS_TONE_HEAD);
-	ss_out_z(o, text);
-	ss_text_tone(o, style, SS_TONE_PLAIN);
-	ss_out_char(o, '\n');
-}
-
 /* Texts of the overview are for a page. */
 static void put_words(struct ss_out *o, const struct ss_text_style *style, struct ss_str html, size_t indent)
 {
@@ -94,7 +85,7 @@ static void put_steps(struct ss_out *o, const struct ss_verdict *v, const struct
 	char mean[32];
 	if (!v->steps)
 		return;
-	heading(o, style, "Steps");
+	cli_heading(o, style, "Steps");
 	ss_format_value(mean, sizeof(mean), SS_UNIT_MS, v->mean_ps / 1e9);
 	ss_out_printf(o, v->steps == 1 ? "  %zu step of %s, %s" : "  %zu steps of %s on average, %s", v->steps, mean,
 		      how[v->source]);
@@ -113,7 +104,7 @@ static void put_parts(struct ss_out *o, const struct ss_verdict *v, const struct
 	double whole = (double)v->window_ps, left[SS_TIME_COUNT + 1], steps = v->steps ? (double)v->steps : 1;
 	if (!(whole > 0))
 		return;
-	heading(o, style, has_pauses(v) ? "Where the time of a step goes, with the time between steps"
+	cli_heading(o, style, has_pauses(v) ? "Where the time of a step goes, with the time between steps"
 			  : v->steps    ? "Where the time of a step goes"
 					: "Where the time goes");
 	for (int c = 0; c < SS_TIME_COUNT; c++)
@@ -136,7 +127,7 @@ static void put_ops(struct ss_out *o, const struct ss_result *r, const struct ss
 	const struct ss_table *t = with_col(r, "selfTimePercent");
 	if (!t || !t->nrows)
 		return;
-	heading(o, style, "Longest operations on the device");
+	cli_heading(o, style, "Longest operations on the device");
 	struct ss_text_style top = *style;
 	struct ss_table narrow = *t;
 	top.max_rows = TOP_OPS;
@@ -161,7 +152,7 @@ static void put_facts(struct ss_out *o, const struct ss_result *r, const struct 
 		    (facts[i].unknown && ss_str_is(v, facts[i].unknown)))
 			continue;
 		if (!any)
-			heading(o, style, title);
+			cli_heading(o, style, title);
 		any = true;
 		ss_out_printf(o, "  %-*s ", LABEL_CELLS, facts[i].label);
 		ss_text_wrap(o, style, v, LABEL_CELLS + 3);
@@ -205,7 +196,7 @@ static void put_findings(struct ss_out *o, const struct ss_verdict *v, const str
 		ss_out_lit(o, "The profile holds no events that show a bottleneck.\n");
 	for (size_t i = 0; i < v->nfindings; i++) {
 		if (i == 1)
-			heading(o, style, "Other findings");
+			cli_heading(o, style, "Other findings");
 		ss_out_z(o, i ? "  " : "");
 		ss_text_tone(o, style, i ? SS_TONE_PLAIN : SS_TONE_BOLD);
 		ss_text_wrap(o, style, v->findings[i].text, i ? 4 : 0);
@@ -219,7 +210,7 @@ static void put_not_judged(struct ss_out *o, const struct ss_verdict *v, const s
 {
 	if (!v->nnot_judged)
 		return;
-	heading(o, style, "Not judged");
+	cli_heading(o, style, "Not judged");
 	for (size_t i = 0; i < v->nnot_judged; i++) {
 		struct ss_str why = v->not_judged[i].why;
 		bool said = false;
@@ -279,7 +270,7 @@ static void put_diagnostics(struct ss_out *o, const struct ss_result *r, const s
 		if (is_about_steps(text, v))
 			continue;
 		if (!said)
-			heading(o, style, "Noticed");
+			cli_heading(o, style, "Noticed");
 		said = true;
 		ss_text_tone(o, style,
 			     ss_str_is(kind, "ERROR")	  ? SS_TONE_BAD
@@ -449,11 +440,11 @@ static bool summarize_file(struct cli_profile *p, const struct ss_tool *tool, co
 		ss_emit_text_conclusion(o, &ask.result.conclusion, &style);
 		const struct ss_table *t = ask.result.tables;
 		for (size_t i = 0; ask.result.ntables && i < t->nrows && i < MAX_HOSTS; i++) {
-			heading(o, &style, t->title);
+			cli_heading(o, &style, t->title);
 			put_row(o, t, i);
 		}
 		ss_emit_text_notes(o, ask.result.notes, ask.result.nnotes, &style);
-		heading(o, &style, "Where to look");
+		cli_heading(o, &style, "Where to look");
 		ss_out_printf(o, "  stepscope tool %s ", tool->name);
 		put_path(o, path);
 		ss_out_lit(o, "   prints all tables\n");

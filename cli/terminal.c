@@ -126,6 +126,15 @@ struct ss_text_style cli_style(const char *colour)
 	return style;
 }
 
+void cli_heading(struct ss_out *o, const struct ss_text_style *style, const char *text)
+{
+	ss_out_char(o, '\n');
+	ss_text_tone(o, style, SS_TONE_HEAD);
+	ss_out_z(o, text);
+	ss_text_tone(o, style, SS_TONE_PLAIN);
+	ss_out_char(o, '\n');
+}
+
 /* A thread that wakes up ten times a second; the first second or so passes in silence. */
 struct cli_progress {
 	pthread_t thread;

@@ -82,6 +82,11 @@ bool ss_str_to_u64(struct ss_str a, uint64_t *out);
 /* Take `prefix`, or the decimal number, off the front of `s`. False, and `s` as it was, if it does not begin so. */
 bool ss_str_take(struct ss_str *s, struct ss_str prefix);
 bool ss_str_take_u64(struct ss_str *s, uint64_t *v);
+/* The value of a hexadecimal digit; -1: it is none. */
+static inline int ss_hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
 /* A decimal floating point number filling the whole string. */
 bool ss_str_to_f64(struct ss_str a, double *out);
 /* Bytes of the well-formed character of UTF-8 that `s` begins with; 0: it begins with none. */

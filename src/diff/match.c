@@ -125,20 +125,18 @@ static uint64_t by_name_alone(const struct ss_diff_op *o)
 	return o->path.n ? 0 : by_name(o);
 }
 
-static uint64_t by_source(const struct ss_diff_op *o)
-{
-	if (!o->path.n || !o->source.n)
-		return 0;
-	uint64_t h = ss_mix(ss_mix(ss_str_hash(tail(o->path)), opcode_key(o)), ss_str_hash(o->shape));
-	return ss_mix(ss_mix(h, ss_str_hash(o->source)), digits_of(o->path));
-}
-
 static uint64_t by_source_alone(const struct ss_diff_op *o)
 {
 	if (!o->path.n || !o->source.n)
 		return 0;
 	uint64_t h = ss_mix(ss_mix(ss_str_hash(tail(o->path)), opcode_key(o)), ss_str_hash(o->shape));
 	return ss_mix(h, ss_str_hash(o->source));
+}
+
+static uint64_t by_source(const struct ss_diff_op *o)
+{
+	uint64_t h = by_source_alone(o);
+	return h ? ss_mix(h, digits_of(o->path)) : 0;
 }
 
 static uint64_t by_digits(const struct ss_diff_op *o)

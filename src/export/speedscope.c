@@ -109,6 +109,16 @@ static void put_stack(struct ss_out *o, const struct ss_stack_tree *s, uint32_t 
 	ss_out_u64(o, s->v.v[at].frame);
 }
 
+static void put_frames(struct writer *w)
+{
+	ss_out_lit(w->o, "],\n\"shared\":{\"frames\":[");
+	for (uint32_t i = 0; i < w->frames.n; i++) {
+		ss_out_z(w->o, i ? ",{\"name\":" : "{\"name\":");
+		ss_out_json_str(w->o, w->frames.keys[i]);
+		ss_out_char(w->o, '}');
+	}
+}
+
 static bool put_stacks(struct writer *w)
 {
 	struct ss_stack_tree s;
@@ -140,12 +150,7 @@ static bool put_stacks(struct writer *w)
 					 "written instead; what is deeper than 1,024 frames is counted at that depth"
 				       : "the profile has more events than speedscope holds: stacks with their self time were "
 					 "written instead";
-	ss_out_lit(w->o, "],\n\"shared\":{\"frames\":[");
-	for (uint32_t i = 0; ok && i < w->frames.n; i++) {
-		ss_out_z(w->o, i ? ",{\"name\":" : "{\"name\":");
-		ss_out_json_str(w->o, w->frames.keys[i]);
-		ss_out_char(w->o, '}');
-	}
+	put_frames(w);
 	ss_stack_tree_free(&s);
 	return ok;
 }
@@ -157,12 +162,7 @@ static bool put_lines(struct writer *w)
 	for (uint32_t n = 0; ok && n < w->x->d->nlines; n++)
 		if (ss_export_takes(w->x, &w->x->d->lines[n]))
 			ok = put_line(w, &w->x->d->lines[n], &nprofiles);
-	ss_out_lit(w->o, "],\n\"shared\":{\"frames\":[");
-	for (uint32_t i = 0; ok && i < w->frames.n; i++) {
-		ss_out_z(w->o, i ? ",{\"name\":" : "{\"name\":");
-		ss_out_json_str(w->o, w->frames.keys[i]);
-		ss_out_char(w->o, '}');
-	}
+	put_frames(w);
 	return ok;
 }
 

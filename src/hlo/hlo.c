@@ -55,7 +55,6 @@ static void read_computation(struct ss_hlo_computation *comp, struct ss_str body
 			break;
 		}
 	comp->ninstrs = m->ninstrs - comp->first;
-	m->nbad += c.bad;
 }
 
 /* Count (without arrays), then fill. */
@@ -64,13 +63,12 @@ static void walk(struct ss_hlo_module *m)
 	struct ss_pb c = ss_pb_of(m->body);
 	struct ss_pb_field f;
 	struct ss_hlo_computation ignored;
-	m->ncomputations = m->ninstrs = m->nbad = 0;
+	m->ncomputations = m->ninstrs = 0;
 	while (m->ninstrs < SS_NONE / 2 && ss_pb_next(&c, &f))
 		if (f.key == PB_LEN(HLO_MODULE_COMPUTATIONS)) {
 			read_computation(m->computations ? &m->computations[m->ncomputations] : &ignored, f.bytes, m);
 			m->ncomputations++;
 		}
-	m->nbad += c.bad;
 }
 
 /* Name and id of an instruction: all that the index needs. */

@@ -53,7 +53,6 @@ struct machine {
 	struct state *states;
 	uint64_t nbuckets, nbuffers, nstates;
 	uint64_t first;
-	bool non_proto;
 	struct ss_pb transitions;
 	/* writing */
 	char *to;
@@ -222,7 +221,6 @@ static bool read_states(struct machine *m, struct ss_pb *h)
 		if (has_buffer(s) && (!m->nbuffers || !number(h, m->nbuffers - 1, &v)))
 			return false;
 		s->buffer = has_buffer(s) ? (uint32_t)v : 0;
-		m->non_proto |= s->action == NON_PROTO;
 	}
 	return m->nstates ? number(h, m->nstates - 1, &m->first) : number(h, 0, &m->first);
 }

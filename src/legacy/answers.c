@@ -22,7 +22,8 @@ bool ss_legacy_is_json(const struct ss_host *h)
 	return ss_str_ends(h->x.path, SS_STR(".json")) || ss_str_ends(h->x.path, SS_STR(".json.gz"));
 }
 
-struct ss_str ss_legacy_bytes(const struct ss_request *q, const struct ss_host *h, struct ss_err *err)
+/* The bytes of the file, unpacked where they are packed (also twice); p NULL on failure. In q's arena, or the file's own. */
+static struct ss_str bytes_of(const struct ss_request *q, const struct ss_host *h, struct ss_err *err)
 {
 	struct ss_str bytes;
 	return ss_unpack(h->x.file.bytes, q->arena, &bytes, err) ? bytes : (struct ss_str){ NULL, 0 };
@@ -31,11 +32,17 @@ struct ss_str ss_legacy_bytes(const struct ss_request *q, const struct ss_host *
 const struct ss_jnode *ss_legacy_read(const struct ss_request *q, const struct ss_host *h, const struct ss_pbt_field *fields,
 				   struct ss_result *out, struct ss_err *err)
 {
+	return ss_legacy_read_to(q, h, fields, SS_JSON_DEPTH, out, err);
+}
+
+const struct ss_jnode *ss_legacy_read_to(const struct ss_request *q, const struct ss_host *h, const struct ss_pbt_field *fields,
+					 size_t levels, struct ss_result *out, struct ss_err *err)
+{
 	struct ss_err why = { 0 };
 	bool json = !fields || ss_legacy_is_json(h);
-	struct ss_str bytes = ss_legacy_bytes(q, h, &why);
+	struct ss_str bytes = bytes_of(q, h, &why);
 	const struct ss_jnode *root = !bytes.p ? NULL :
-				      json     ? ss_jtree_of_json(bytes, q->arena, &why)
+				      json     ? ss_jtree_of_json_to(bytes, levels, q->arena, &why)
 					       : ss_jtree_of_pb(bytes, fields, q->arena, &why);
 	if (!root) {
 		ss_fail(err, why.code, "'" SS_FMT "' cannot be read: %s", SS_ARG(h->x.path), why.text);

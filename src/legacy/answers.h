@@ -21,8 +21,9 @@ ss_legacy_fn ss_legacy_overview_page, ss_legacy_input_pipeline, ss_legacy_op_pro
 /* The file as a tree, JSON or (with `fields`) protobuf; NULL on failure. Its JSON becomes the answer for XProf's clients. */
 const struct ss_jnode *ss_legacy_read(const struct ss_request *q, const struct ss_host *h, const struct ss_pbt_field *fields,
 				   struct ss_result *out, struct ss_err *err);
-/* Its bytes, unpacked where they are packed (also twice); p NULL on failure. In q's arena, or the file's own. */
-struct ss_str ss_legacy_bytes(const struct ss_request *q, const struct ss_host *h, struct ss_err *err);
+/* The same of JSON that may be nested `levels` deep, not SS_JSON_DEPTH. */
+const struct ss_jnode *ss_legacy_read_to(const struct ss_request *q, const struct ss_host *h, const struct ss_pbt_field *fields,
+					 size_t levels, struct ss_result *out, struct ss_err *err);
 /*
  * Append a DataTable {"cols","rows","p"}. A column gets the properties of its id in `known`; an unknown
  * column keeps its own label. `names` are pairs of an older id and the one it has now, up to NULL.

@@ -259,19 +259,14 @@ bool ss_legacy_memory_profile(const struct ss_request *q, struct ss_result *out,
 	if (q->model->nhosts != 1)
 		return ss_fail(err, SS_EINVAL, "memory is shown for one host: select one of the %zu hosts", q->model->nhosts);
 	const struct ss_host *h = q->model->hosts[0];
-	struct ss_err why = { 0 };
-	struct ss_str text = ss_legacy_bytes(q, h, &why);
-	const struct ss_jnode *root = text.p ? ss_jtree_of_json_to(text, LEVELS, q->arena, &why) : NULL;
+	const struct ss_jnode *root = ss_legacy_read_to(q, h, NULL, LEVELS, out, err);
 	if (!root)
-		return ss_fail(err, why.code, "'" SS_FMT "' cannot be read: %s", SS_ARG(h->x.path), why.text);
+		return false;
 	const struct ss_jnode *all = ss_jnode_get(root, "memoryProfilePerAllocator");
 	if (!all)
 		return ss_fail(err, SS_EFORMAT, "'" SS_FMT "' holds no memory profile", SS_ARG(h->x.path));
-	out->content_type = "application/json";
-	out->body = text;
-	bool ok = ss_legacy_note(q, h, out);
 	add_tables(out);
-	ok = ok && add_all(&j, root);
+	bool ok = add_all(&j, root);
 	ss_arena_release(&j.scratch);
 	if (ok && !all->first)
 		ss_result_note(out, SS_INFO, SS_STR("no allocation was recorded at capture time"));

@@ -378,15 +378,11 @@ static bool of_tables(struct ss_result *out, const struct ss_jnode *list)
 
 static bool read_one(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err)
 {
-	struct ss_err why = { 0 };
-	struct ss_str text = ss_legacy_bytes(q, h, &why);
-	const struct ss_jnode *root = text.p ? ss_jtree_of_json_to(text, LEVELS, q->arena, &why) : NULL;
+	const struct ss_jnode *root = ss_legacy_read_to(q, h, NULL, LEVELS, out, err);
 	if (!root)
-		return ss_fail(err, why.code, "'" SS_FMT "' cannot be read: %s", SS_ARG(h->x.path), why.text);
-	out->content_type = "application/json";
-	out->body = text;
+		return false;
 	bool list = root->kind == SS_J_ARRAY;
-	if (!ss_legacy_note(q, h, out) || !add_tables(out) || !(list ? of_tables(out, root) : of_message(out, root)))
+	if (!add_tables(out) || !(list ? of_tables(out, root) : of_message(out, root)))
 		return ss_fail_mem(err);
 	bool any = list ? ss_result_at(out, T_BOTTLENECKS)->nprops > 0
 			: ss_jnode_get(root, "tfDataStats") || ss_jnode_get(root, "summary");

@@ -62,14 +62,6 @@ static bool log_in(struct ss_aws_finding *f, const char *profile, const char *wh
 		       profile, why, profile);
 }
 
-static bool is_header(struct ss_str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.p[i] <= ' ' || (unsigned char)s.p[i] > '~')
-			return false;
-	return s.n;
-}
-
 static bool read_token(struct ss_aws_finding *f, const char *profile, struct sso *s)
 {
 	const char *home = getenv("HOME");
@@ -82,7 +74,7 @@ static bool read_token(struct ss_aws_finding *f, const char *profile, struct sso
 	s->token = ss_jnode_text(n, "accessToken");
 	if (f->arena->no_memory)
 		return ss_fail_mem(f->err);
-	if (!is_header(s->token))
+	if (!ss_is_token(s->token))
 		return log_in(f, profile, "has no token");
 	int64_t expires_ns = ss_utc_ns(ss_jnode_text(n, "expiresAt"));
 	return (expires_ns && expires_ns > (int64_t)time(NULL) * 1000000000) || log_in(f, profile, "has expired");

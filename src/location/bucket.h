@@ -64,6 +64,8 @@ void ss_bucket_close(struct ss_bucket *b);
 bool ss_bucket_is(struct ss_str address);
 /* "%XX" for all but letters, digits, "-._~" and, of a path, "/". */
 struct ss_str ss_percent(struct ss_str s, bool path, struct ss_arena *arena);
+/* Can this be sent in a header? */
+bool ss_is_token(struct ss_str s);
 /* A small file, in the arena; "": there is none, or it is larger than `most`. p is NULL when memory is out. */
 struct ss_str ss_small_file(const char *path, size_t most, struct ss_arena *arena);
 /* A number of seconds from the environment, up to 300, in ms; where none is set, `usual_ms`. */

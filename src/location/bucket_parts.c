@@ -22,6 +22,14 @@ struct ss_str ss_percent(struct ss_str s, bool path, struct ss_arena *arena)
 	return ss_buf_to_arena(&b, arena);
 }
 
+bool ss_is_token(struct ss_str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] <= ' ' || (unsigned char)s.p[i] > '~')
+			return false;
+	return s.n;
+}
+
 /* Not by base/file.h: whoever fetches what is opened there is in here. */
 struct ss_str ss_small_file(const char *path, size_t most, struct ss_arena *arena)
 {

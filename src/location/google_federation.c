@@ -29,7 +29,7 @@ static bool take_token(struct ss_google_finding *f, struct ss_str body, struct s
 	body = ss_arena_str(f->arena, body);
 	const struct ss_jnode *n = body.p ? ss_jtree_of_json(body, f->arena, &why) : NULL;
 	struct ss_str token = ss_jnode_text(n, "accessToken");
-	if (!ss_google_is_token(token))
+	if (!ss_is_token(token))
 		return ss_fail(f->err, SS_EFORMAT,
 			       "the answer for the service account that acts for the credentials " SS_FMT
 			       " holds no token",

@@ -7,14 +7,6 @@
 #include <stdio.h>
 #include <time.h>
 
-bool ss_google_is_token(struct ss_str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.p[i] <= ' ' || (unsigned char)s.p[i] > '~')
-			return false;
-	return s.n;
-}
-
 void ss_google_put(struct ss_google_finding *f, struct ss_buf *b, const char *name, struct ss_str value)
 {
 	ss_buf_printf(b, "%s%s=", b->n ? "&" : "", name);
@@ -36,7 +28,7 @@ bool ss_google_take_token(struct ss_google_finding *f, struct ss_str body, struc
 	const struct ss_jnode *n = body.p ? ss_jtree_of_json(body, f->arena, &why) : NULL;
 	struct ss_str token = ss_jnode_text(n, "access_token");
 	int64_t life_s = ss_jnode_int(n, "expires_in", SS_GOOGLE_LIFE_S);
-	if (!ss_google_is_token(token))
+	if (!ss_is_token(token))
 		return ss_fail(f->err, SS_EFORMAT, "the answer for the credentials " SS_FMT " holds no token",
 			       SS_ARG(from));
 	life_s = life_s < 0 ? 0 : life_s > 24 * SS_GOOGLE_LIFE_S ? 24 * SS_GOOGLE_LIFE_S : life_s;

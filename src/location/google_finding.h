@@ -33,8 +33,6 @@ bool ss_google_take_token(struct ss_google_finding *f, struct ss_str body, struc
 int64_t ss_google_now_s(void);
 /* Base 64, of URLs in their letters and without "=". */
 void ss_google_put_base64(struct ss_buf *b, struct ss_str s, bool of_url);
-/* Can this be sent in a header? */
-bool ss_google_is_token(struct ss_str s);
 /* "Basic ..." of the two, for a header. */
 struct ss_str ss_google_basic(struct ss_google_finding *f, struct ss_str id, struct ss_str secret);
 /* "NAME=VALUE", with "&" before it unless it is the first. */

@@ -1,29 +1,18 @@
 /* gs.c - Google Cloud Storage, by its JSON interface. An object is asked for in the generation that the list has. */
-#include "location/bucket.h"
+#include "location/bucket_ask.h"
 #include "location/google_credentials.h"
 #include "rpc/download.h"
-#include "rpc/fetch.h"
 #include "wire/json_tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define LIST_BYTES ((size_t)16 << 20)
-#define SOON_NS ((int64_t)120 * 1000000000)
-#define TRIES 3
 
 struct gs {
 	struct ss_google who;
 	struct ss_str at;	/* "https://storage.googleapis.com" */
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static bool find_who(struct ss_bucket *b, struct ss_err *err)
 {
@@ -103,7 +92,7 @@ static bool auth_of(struct ss_bucket *b, struct ss_auth *auth, struct ss_arena *
 	const char **headers = SS_NEW_N(arena, const char *, 3);
 	*auth = (struct ss_auth){ .headers = headers, .stays = true, .explain = explain, .arg = b };
 	pthread_mutex_lock(&b->lock);
-	bool ok = !s->who.expires_ns || s->who.expires_ns > now_ns() + SOON_NS || find_who(b, err);
+	bool ok = !ss_expires_soon(s->who.expires_ns) || find_who(b, err);
 	if (ok && headers) {
 		headers[0] = "Accept-Encoding: gzip";	/* the bytes as they are kept, not unpacked on the way */
 		struct ss_str token = ss_arena_str(arena, s->who.token);
@@ -142,22 +131,6 @@ static bool read_list(struct ss_bucket *b, struct ss_str body, struct ss_page *p
 	return true;
 }
 
-/* A server that is busy is asked again. */
-static bool ask(struct ss_bucket *b, const struct ss_question *q, struct ss_reply *r, struct ss_err *err)
-{
-	for (int tries = 0;; tries++) {
-		const struct timespec pause = { 0, 200000000L << tries };
-		struct ss_err why = { 0 };
-		b->requests++;
-		bool ok = ss_ask(q, r, &why);
-		bool busy = ok ? r->status == 429 || r->status >= 500 : why.code == SS_EIO;
-		if (!busy || tries + 1 == TRIES)
-			return ok || ss_fail(err, why.code, "%s", why.text);
-		ss_buf_free(&r->body);
-		nanosleep(&pause, NULL);
-	}
-}
-
 static bool list_page(struct ss_bucket *b, struct ss_str prefix, struct ss_str from, struct ss_arena *arena, struct ss_page *page,
 	struct ss_err *err)
 {
@@ -178,7 +151,7 @@ static bool list_page(struct ss_bucket *b, struct ss_str prefix, struct ss_str f
 		return ss_fail_mem(err);
 	const struct ss_question q = { .url = url.p, .named = shown.p, .auth = &auth, .limit_bytes = LIST_BYTES,
 				       .direct = ss_str_starts(url, SS_STR("http://")) };
-	bool ok = ask(b, &q, &r, err);
+	bool ok = ss_bucket_ask(b, &q, &r, err);
 	if (ok && r.status == 404)
 		ok = ss_fail(err, SS_ENOTFOUND, "there is no bucket '" SS_FMT "' (status 404)", SS_ARG(b->name));
 	else if (ok && r.status != 200)

@@ -1,17 +1,13 @@
 /* s3.c - S3 and what speaks as it does: lists of its version 2, requests signed by libcurl (SigV4), or by nobody. */
 #include "location/aws_finding.h"
-#include "location/bucket.h"
+#include "location/bucket_ask.h"
 #include "rpc/download.h"
-#include "rpc/fetch.h"
 #include "wire/xml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define LIST_BYTES ((size_t)16 << 20)
-#define SOON_NS ((int64_t)120 * 1000000000)
-#define TRIES 3
 #define OF_NOTHING "x-amz-content-sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 struct s3 {
@@ -28,13 +24,6 @@ static bool is_region(const char *s)
 }
 
 /* ---- who asks ---- */
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static bool find_who(struct ss_bucket *b, struct ss_err *err)
 {
@@ -206,7 +195,7 @@ static bool auth_of(struct ss_bucket *b, struct ss_auth *auth, struct ss_arena *
 	const char **headers = SS_NEW_N(arena, const char *, 4);
 	*auth = (struct ss_auth){ .headers = headers, .stays = true, .explain = explain, .arg = b };
 	pthread_mutex_lock(&b->lock);
-	bool ok = !s->who.expires_ns || s->who.expires_ns > now_ns() + SOON_NS || find_who(b, err);
+	bool ok = !ss_expires_soon(s->who.expires_ns) || find_who(b, err);
 	if (ok && s->who.key.n && headers) {
 		struct ss_str session = ss_arena_printf(arena, "x-amz-security-token: %s", ss_arena_str(arena, s->who.session).p);
 		headers[0] = OF_NOTHING;
@@ -270,27 +259,6 @@ static bool read_list(struct ss_bucket *b, struct ss_str body, struct ss_page *p
 	return true;
 }
 
-static void pause_before(int tries)
-{
-	const struct timespec t = { 0, 200000000L << tries };
-	nanosleep(&t, NULL);
-}
-
-/* A server that is busy is asked again. */
-static bool ask(struct ss_bucket *b, const struct ss_question *q, struct ss_reply *r, struct ss_err *err)
-{
-	for (int tries = 0;; tries++) {
-		b->requests++;
-		struct ss_err why = { 0 };
-		bool ok = ss_ask(q, r, &why);
-		bool busy = ok ? r->status == 429 || r->status >= 500 : why.code == SS_EIO;
-		if (!busy || tries + 1 == TRIES)
-			return ok || ss_fail(err, why.code, "%s", why.text);
-		ss_buf_free(&r->body);
-		pause_before(tries);
-	}
-}
-
 static bool list_page(struct ss_bucket *b, struct ss_str prefix, struct ss_str from, struct ss_arena *arena, struct ss_page *page,
 		      struct ss_err *err)
 {
@@ -309,7 +277,7 @@ static bool list_page(struct ss_bucket *b, struct ss_str prefix, struct ss_str f
 	struct ss_str shown = ss_arena_str(arena, b->named);
 	const struct ss_question q = { .url = url.p, .named = shown.p, .auth = &auth, .limit_bytes = LIST_BYTES,
 				       .direct = ss_str_starts(url, SS_STR("http://")) };
-	bool ok = ask(b, &q, &r, err);
+	bool ok = ss_bucket_ask(b, &q, &r, err);
 	if (ok && r.status != 200)
 		ok = explain(b, &(struct ss_refusal){ (unsigned)r.status, ss_buf_get(&r.body), r.region, shown.p }, err);
 	ok = ok && read_list(b, ss_buf_get(&r.body), page, arena, err);

@@ -104,19 +104,14 @@ void ss_grpc_percent_encode(struct ss_buf *out, const char *text)
 	}
 }
 
-static int nibble(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 void ss_grpc_percent_decode(char *out, size_t cap, struct ss_str text)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < text.n && n + 1 < cap; i++) {
 		int high = -1, low = -1;
 		if (text.p[i] == '%' && i + 2 < text.n) {
-			high = nibble(text.p[i + 1]);
-			low = nibble(text.p[i + 2]);
+			high = ss_hex_digit(text.p[i + 1]);
+			low = ss_hex_digit(text.p[i + 2]);
 		}
 		/* A NUL would hide what comes after it. */
 		if (high >= 0 && low >= 0 && (high || low)) {

@@ -106,6 +106,14 @@ struct ss_sql_key {
 bool ss_sql_key_init(struct ss_sql_key *k, const struct ss_sql_directory *d, struct ss_str text);
 bool ss_sql_stat(struct ss_sql_key *k, const struct ss_sql_line *line, uint32_t i, struct ss_xstat *out);
 
+/* Functions of one row, whose results depend on their arguments alone. */
+struct ss_sql_function {
+	const char *name;
+	int n;			/* of arguments */
+	void (*plain)(sqlite3_context *c, int n, sqlite3_value **v);
+};
+bool ss_sql_create_functions(struct ss_sql *s, const struct ss_sql_function *v, size_t n);
+
 /* The text of an argument; false: it is NULL, or memory is out, which is then the result. */
 bool ss_sql_text_of(sqlite3_context *c, sqlite3_value *v, struct ss_str *out);
 /* The length of one character of UTF-8, or 1 for a byte that begins none. */

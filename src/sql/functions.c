@@ -393,11 +393,7 @@ static void fmt_ps_function(sqlite3_context *c, int n, sqlite3_value **v)
 
 bool ss_sql_add_functions(struct ss_sql *s)
 {
-	static const struct {
-		const char *name;
-		int n;
-		void (*plain)(sqlite3_context *, int, sqlite3_value **);
-	} functions[] = {
+	static const struct ss_sql_function functions[] = {
 		{ "stat", 2, stat_function },
 		{ "regexp", 2, regexp_function },
 		{ "regexp_extract", 2, extract_function },
@@ -409,11 +405,6 @@ bool ss_sql_add_functions(struct ss_sql *s)
 		{ "replace", 3, replace_function },
 		{ "fmt_ps", 1, fmt_ps_function },
 	};
-	for (size_t i = 0; i < SS_COUNT(functions); i++)
-		if (sqlite3_create_function_v2(
-			    s->db, functions[i].name, functions[i].n,
-			    SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, s,
-			    functions[i].plain, NULL, NULL, NULL) != SQLITE_OK)
-			return false;
-	return ss_sql_add_format(s) && ss_sql_add_letters(s) && ss_sql_add_percentiles(s);
+	return ss_sql_create_functions(s, functions, SS_COUNT(functions)) && ss_sql_add_format(s) && ss_sql_add_letters(s) &&
+	       ss_sql_add_percentiles(s);
 }

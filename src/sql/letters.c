@@ -112,21 +112,16 @@ static void rtrim_function(sqlite3_context *c, int n, sqlite3_value **v)
 	trim(c, v, RIGHT);
 }
 
-static int digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* The bytes of pairs of digits, with letters of the set between them. SIZE_MAX: something else stands there. */
 static size_t from_digits(struct ss_str text, const struct letters *l, char *out)
 {
 	size_t n = 0;
 	while (text.n) {
 		struct ss_str letter = first_letter(text);
-		if (digit(*text.p) >= 0) {
-			if (text.n < 2 || digit(text.p[1]) < 0)
+		if (ss_hex_digit(*text.p) >= 0) {
+			if (text.n < 2 || ss_hex_digit(text.p[1]) < 0)
 				return SIZE_MAX;
-			out[n++] = (char)(digit(*text.p) << 4 | digit(text.p[1]));
+			out[n++] = (char)(ss_hex_digit(*text.p) << 4 | ss_hex_digit(text.p[1]));
 			letter.n = 2;
 		} else if (!has_letter(l, letter)) {
 			return SIZE_MAX;
@@ -158,20 +153,11 @@ static void unhex_function(sqlite3_context *c, int n, sqlite3_value **v)
 
 bool ss_sql_add_letters(struct ss_sql *s)
 {
-	static const struct {
-		const char *name;
-		int n;
-		void (*plain)(sqlite3_context *, int, sqlite3_value **);
-	} functions[] = {
+	static const struct ss_sql_function functions[] = {
 		{ "trim", 2, trim_function },	{ "ltrim", 2, ltrim_function }, { "rtrim", 2, rtrim_function },
 		{ "unhex", 1, unhex_function }, { "unhex", 2, unhex_function },
 	};
-	for (size_t i = 0; i < SS_COUNT(functions); i++)
-		if (sqlite3_create_function_v2(s->db, functions[i].name, functions[i].n,
-					       SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, s, functions[i].plain,
-					       NULL, NULL, NULL) != SQLITE_OK)
-			return false;
-	return true;
+	return ss_sql_create_functions(s, functions, SS_COUNT(functions));
 }
 
 bool ss_sql_text_of(sqlite3_context *c, sqlite3_value *v, struct ss_str *out)

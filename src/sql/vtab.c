@@ -1,4 +1,4 @@
-/* vtab.c - what all virtual tables share. */
+/* vtab.c - what all virtual tables and functions share. */
 #include "sql/directory.h"
 #include "sql/engine.h"
 
@@ -156,4 +156,13 @@ int ss_sql_new_cursor(size_t bytes, sqlite3_vtab_cursor **out)
 {
 	*out = calloc(1, bytes);
 	return *out ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+bool ss_sql_create_functions(struct ss_sql *s, const struct ss_sql_function *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sqlite3_create_function_v2(s->db, v[i].name, v[i].n, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, s,
+					       v[i].plain, NULL, NULL, NULL) != SQLITE_OK)
+			return false;
+	return true;
 }

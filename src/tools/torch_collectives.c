@@ -1,9 +1,9 @@
 /* torch_collectives.c - see torch_collectives.h. Rules: model/torch/comm.h. */
 #include "tools/torch_collectives.h"
-#include "model/host/host.h"
 
 #include "model/torch/comm.h"
 #include "model/torch/device.h"
+#include "tools/torch_tool.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -174,7 +174,7 @@ static bool fill(struct ss_result *out, const struct ss_torch *t)
 
 bool ss_torch_collectives(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	if (q->model->nhosts != 1 || ss_host_is_described(q->model->hosts[0]) || !ss_host_is_torch(q->model->hosts[0]))
+	if (!ss_torch_is_asked(q))
 		return true;
 	const struct ss_torch *t = ss_host_torch(q->model->hosts[0], err);
 	return t && (fill(out, t) || ss_fail_mem(err));

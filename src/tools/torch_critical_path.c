@@ -1,8 +1,8 @@
 /* torch_critical_path.c - see torch_critical_path.h. */
 #include "tools/torch_critical_path.h"
-#include "model/host/host.h"
 
 #include "model/torch/critical_path.h"
+#include "tools/torch_tool.h"
 
 #include <stdlib.h>
 
@@ -49,7 +49,7 @@ static bool fill(struct ss_result *out, const struct ss_torch *t)
  */
 bool ss_torch_add_critical_path(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
-	if (q->model->nhosts != 1 || ss_host_is_described(q->model->hosts[0]) || !ss_host_is_torch(q->model->hosts[0]))
+	if (!ss_torch_is_asked(q))
 		return true;
 	const struct ss_torch *t = ss_host_torch(q->model->hosts[0], err);
 	return t && (!t->kineto || fill(out, t) || ss_fail_mem(err));

@@ -18,4 +18,7 @@ static inline double ss_us(int64_t ns)
  */
 const struct ss_torch *ss_torch_asked(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 
+/* Is one host asked for, and a trace of PyTorch that is open? */
+bool ss_torch_is_asked(const struct ss_request *q);
+
 #endif

@@ -138,9 +138,7 @@ static bool number_of(struct ss_str s, uint64_t *c)
 		return ss_str_take(&s, SS_STR("#")) && s.n < 8 && ss_str_to_u64(s, c) && *c && *c < 0x110000;
 	*c = 0;
 	for (size_t i = 0; i < s.n && s.n < 7; i++) {
-		char d = s.p[i];
-		int v = d >= '0' && d <= '9' ? d - '0' : d >= 'a' && d <= 'f' ? d - 'a' + 10 : d >= 'A' && d <= 'F' ? d - 'A' + 10
-			: -1;
+		int v = ss_hex_digit(s.p[i]);
 		if (v < 0)
 			return false;
 		*c = *c << 4 | (uint64_t)v;

@@ -138,11 +138,6 @@ static struct ss_str word(struct text *t)
 	return (struct ss_str){ from, (size_t)(t->at - from) };
 }
 
-static int digit_of(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
-}
-
 /* The byte that an escape stands for; `at` is behind the backslash. */
 static char unescape(struct text *t)
 {
@@ -156,8 +151,13 @@ static char unescape(struct text *t)
 		return c;
 	if (base == 8)
 		t->at--;
-	for (int i = 0; i < max && t->at < t->end && digit_of(*t->at) < base; i++)
-		value = value * base + digit_of(*t->at++);
+	for (int i = 0; i < max && t->at < t->end; i++) {
+		int digit = ss_hex_digit(*t->at);
+		if (digit < 0 || digit >= base)
+			break;
+		value = value * base + digit;
+		t->at++;
+	}
 	return (char)(unsigned char)value;
 }
 

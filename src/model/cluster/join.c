@@ -22,7 +22,6 @@ struct joining {
 	struct ss_u64map by_hash;
 	bool *from_end;			/* by device: nothing there has a step */
 	uint64_t outside;		/* members that are in no group of their operation */
-	uint64_t unstepped;		/* members of devices with steps that are in none */
 };
 
 static uint32_t group_of(const struct ss_cluster *c, const struct ss_member *m)
@@ -157,7 +156,6 @@ static bool join_member(struct joining *j, struct ss_member *m, struct ss_u64map
 	struct identity id;
 	if (!identify(j, m, &id)) {
 		j->outside += id.group == UINT32_MAX;
-		j->unstepped += id.group != UINT32_MAX;
 		return true;
 	}
 	uint64_t count_key = hash_of(&id, 0);

@@ -302,6 +302,15 @@ static bool each_group(struct ss_what_if *w, bool computes, group_fn *group, str
 	return others;
 }
 
+/* The mean duration of the operations from `i` on that are of one device; `to` is behind the last of them. */
+static double device_mean(const struct ss_what_if *w, const struct entry *v, size_t n, size_t i, size_t *to)
+{
+	double sum = 0;
+	for (*to = i; *to < n && v[*to].device == v[i].device; ++*to)
+		sum += (double)(w->g.nodes.v[v[*to].node].end_ps - w->g.nodes.v[v[*to].node].begin_ps);
+	return sum / (double)(*to - i);
+}
+
 /*
  * Operations of one name and step: each device's mean, the median of those of other hosts, and the
  * host's scaled down to it. Of two hosts a median of both would be half way.
@@ -310,20 +319,15 @@ static void scale_group(const struct ss_what_if *w, const struct entry *v, size_
 {
 	size_t nd = 0;
 	for (size_t i = 0, to; i < n; i = to) {
-		double sum = 0;
-		for (to = i; to < n && v[to].device == v[i].device; to++)
-			sum += (double)(w->g.nodes.v[v[to].node].end_ps - w->g.nodes.v[v[to].node].begin_ps);
+		double mean = device_mean(w, v, n, i, &to);
 		if (w->c->devices.v[v[i].device].host != ch->part_host)
-			means[nd++] = sum / (double)(to - i);
+			means[nd++] = mean;
 	}
 	if (!nd)
 		return;
 	double middle = ss_median(means, nd);
 	for (size_t i = 0, to; i < n; i = to) {
-		double sum = 0;
-		for (to = i; to < n && v[to].device == v[i].device; to++)
-			sum += (double)(w->g.nodes.v[v[to].node].end_ps - w->g.nodes.v[v[to].node].begin_ps);
-		double own = sum / (double)(to - i);
+		double own = device_mean(w, v, n, i, &to);
 		for (size_t k = i; k < to && own > middle; k++)
 			if (w->c->devices.v[v[k].device].host == ch->part_host)
 				ch->scale[v[k].node - ch->first] = middle / own;

@@ -16,7 +16,7 @@ bool ss_hlo_is_fusion_blocker(struct ss_str opcode);
 
 /* The window of a convolution or reduce-window, dimension by dimension. */
 struct ss_hlo_window_dim {
-	int64_t size, stride, padding_low, padding_high, window_dilation, base_dilation;
+	int64_t size, stride, padding_low, window_dilation, base_dilation;
 };
 
 struct ss_hlo_window {

@@ -27,9 +27,6 @@ static void read_dim(struct ss_str bytes, struct ss_hlo_window_dim *d)
 		case PB_VAR(WINDOW_PADDING_LOW):
 			d->padding_low = (int64_t)f.u;
 			break;
-		case PB_VAR(WINDOW_PADDING_HIGH):
-			d->padding_high = (int64_t)f.u;
-			break;
 		case PB_VAR(WINDOW_DILATION):
 			d->window_dilation = (int64_t)f.u;
 			break;

@@ -52,7 +52,7 @@ struct stats {
 	struct ss_str *left_out; /* lines with what runs inside kernels */
 	size_t nleft_out;
 	struct xv *steps;
-	double outermost_us, steps_us, steps_square;
+	double outermost_us, steps_us;
 };
 
 static int by_begin(const void *a, const void *b)
@@ -260,7 +260,6 @@ static void add_steps(struct stats *s, const struct ss_xevents *e)
 		double us = (double)e->dur_ps[i] / 1000 / 1000;
 		xv_f64(s->steps, NULL, us);
 		s->steps_us += us;
-		s->steps_square += us * us;
 	}
 }
 
