@@ -623,7 +623,7 @@ static void check(struct ss_trace_gpu_report *r)
 		snprintf(r->driver_text, sizeof(r->driver_text), "CUDA up to %u.%u, %d GPU%s", d.cuda / 1000, d.cuda / 10 % 100,
 			 r->ngpus, r->ngpus == 1 ? "" : "s");
 	r->cupti = ss_cupti_load(&c, loaded ? &d : NULL, r->cupti_text, sizeof(r->cupti_text));
-	snprintf(r->permission_text, sizeof(r->permission_text), "not tried: this needs a driver and CUPTI");
+	snprintf(r->permission_text, sizeof(r->permission_text), "not checked: this needs a driver and CUPTI");
 	if (!r->cupti)
 		return;
 	r->cupti_version = c.version;

@@ -30,7 +30,7 @@ struct stepscope_rows *stepscope_sql_until(struct stepscope *s, const char *run_
 					     .query = ss_str_from(query),
 					     .timeout_ms = timeout_ms,
 					     .bound_recursion = !timeout_ms,
-					     .more_time = timeout_ms ? NULL : ": with a limit of time it runs on until then",
+					     .more_time = timeout_ms ? NULL : ": a query with a time limit runs until that limit",
 					     .stop = stop };
 		r->rows = ss_sql_ask(&q, &err);
 	}

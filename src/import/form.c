@@ -250,7 +250,7 @@ static bool is_cprofile(struct ss_str head)
 
 /* ---- the list ---- */
 
-#define A_TEXT { SS_FORM_REFUSED_LINE, "a text, not a profile",								\
+#define A_TEXT { SS_FORM_REFUSED_LINE, "a text file, not a profile",								\
 		 "name a profile or the directory that holds one; if this was a profile, copy it again as it is" }
 #define UNPACK "unpack it and open the profile that is in it"
 #define STORE_ANSWER "an XML document, as an object store answers in place of a file"
@@ -299,7 +299,7 @@ static const struct rule {
 	{ SS_STR_INIT(""), SS_STR_INIT("7z\xbc\xaf"), NULL, { SS_FORM_REFUSED, "a 7z archive", UNPACK } },
 	{ SS_STR_INIT(""), SS_STR_INIT("Rar!\x1a\7"), NULL, { SS_FORM_REFUSED, "a RAR archive", UNPACK } },
 	{ SS_STR_INIT(""), SS_STR_INIT("\0\5\x16\7"), NULL,
-	  { SS_FORM_REFUSED, "a record of macOS about a file (AppleDouble)", "open the file without '._' before its name" } },
+	  { SS_FORM_REFUSED, "a note of macOS about a file (AppleDouble)", "open the file without '._' before its name" } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), is_tar, { SS_FORM_REFUSED, "a tar archive", UNPACK } },
 	{ SS_STR_INIT(""), SS_STR_INIT(""), is_zeros,
 	  { SS_FORM_REFUSED, "zero bytes where a profile begins",

@@ -240,7 +240,7 @@ static bool name_database(struct ss_db *db, struct ss_err *err)
 	};
 	struct ss_str name;
 	if (db->cut)
-		return ss_fail(err, SS_EFORMAT, "the database is cut short: copy it again, or wait for the end of its export");
+		return ss_fail(err, SS_EFORMAT, "the database is truncated: copy it again, or wait until its export has ended");
 	for (size_t i = 0; i < SS_COUNT(known); i++)
 		if (ss_db_find_table(db, known[i].prefix, &name))
 			return ss_fail(err, SS_EFORMAT, "%s", known[i].says);

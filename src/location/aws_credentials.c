@@ -17,8 +17,7 @@ static bool of_environment(struct ss_aws_finding *f)
 		return true;
 	if (!secret.n)
 		return ss_fail(f->err, SS_EINVAL,
-			       "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY belong together, and the second is not "
-			       "set");
+			       "AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not: set both");
 	f->a->key = key;
 	f->a->secret = secret;
 	f->a->session = ss_aws_first(ss_aws_variable("AWS_SECURITY_TOKEN"), ss_aws_variable("AWS_SESSION_TOKEN"));
@@ -77,7 +76,7 @@ static bool of_web_identity(struct ss_aws_finding *f, const char *profile, bool 
 		return ss_fail_mem(f->err);
 	return role.arn.n ? ss_aws_web_identity(f, &role, file)
 			  : ss_fail(f->err, SS_EINVAL,
-				    "there is a token of a web identity, and no role for it: set AWS_ROLE_ARN, or "
+				    "a web identity token is set, but no role: set AWS_ROLE_ARN, or "
 				    "role_arn in the profile '%.100s'",
 				    profile);
 }
@@ -129,7 +128,7 @@ static bool of_named_source(struct ss_aws_finding *f, const char *profile, struc
 						       "credential_source = %s, which has none",
 						       profile, known[i].name));
 	return ss_fail(f->err, SS_EINVAL,
-		       "credential_source of the profile '%.100s' is none of Environment, EcsContainer and "
+		       "credential_source of the profile '%.100s' must be Environment, EcsContainer or "
 		       "Ec2InstanceMetadata",
 		       profile);
 }

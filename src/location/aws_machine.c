@@ -65,7 +65,7 @@ bool ss_aws_of_container(struct ss_aws_finding *f)
 	bool ok = ss_ask(&q, &r, f->err);
 	if (ok && r.status != 200)
 		ok = ss_fail(f->err, SS_EIO,
-			     "the container's role was asked for credentials, and answers with status %ld", r.status);
+			     "the request for the credentials of the container's role was answered with status %ld", r.status);
 	ok = ok && take_json(f, ss_buf_get(&r.body), "of the container's role");
 	ss_buf_free(&r.body);
 	return ok;

@@ -34,8 +34,8 @@ static bool read_setting(struct ss_aws_finding *f, const char *profile, const st
 		shared = ss_aws_of_section(&f->config, "sso-session", s->session, NULL, name);
 	if (own.p && shared.p && !ss_str_eq(own, shared))
 		return ss_fail(f->err, SS_EINVAL,
-			       "%s is one in the profile '%.100s' and another in its sso-session '" SS_FMT "'", name,
-			       profile, SS_ARG(ss_str_sub(s->session, 0, 100)));
+			       "the profile '%.100s' and its sso-session '" SS_FMT "' differ in %s", profile,
+			       SS_ARG(ss_str_sub(s->session, 0, 100)), name);
 	*to = own.p ? own : shared;
 	return to->n || explain_missing(f, profile, name);
 }

@@ -67,7 +67,7 @@ static int64_t now_ns(void)
 static bool refuse_gone(struct ss_err *err)
 {
 	return ss_fail(err, SS_EIO,
-		"the process that fetches for this server has ended, so files that were not fetched before cannot be read: start "
+		"the process that fetches files for this server has ended: files that it has not fetched cannot be read. Start "
 		"stepscope serve again");
 }
 
@@ -164,7 +164,7 @@ static void take_answer(struct ss_fetcher *f, const struct ss_fetch_answer *a, s
 	if (!t)
 		return;
 	if (a->code) {
-		struct ss_str why = text.n && text.p[0] ? text : SS_STR("the process that fetches gives no reason");
+		struct ss_str why = text.n && text.p[0] ? text : SS_STR("the process that fetches files gave no reason");
 		ss_fail(&t->err, a->code <= SS_ELATER ? (enum ss_errcode)a->code : SS_EIO, SS_FMT, SS_ARG(why));
 	}
 	f->cost = a->cost;
@@ -237,7 +237,7 @@ static bool wait_for_file(struct ss_fetcher *f, struct ss_str below, const char 
 	if (!f->reads || f->gone)
 		return false;
 	if (!t && f->ntickets >= SS_FETCH_MOST)
-		return ss_fail(err, SS_ELATER, "'%s' waits until other files are fetched: try again in a moment", path);
+		return ss_fail(err, SS_ELATER, "'%s' is waiting for other files to be fetched: try again in a moment", path);
 	if (!t && !(t = ask(f, below, bytes, err)))
 		return false;
 	bool ok = wait_for(f, t, until_ns);

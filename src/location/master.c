@@ -193,7 +193,8 @@ static bool choose_session(struct master *m, struct ss_str wanted, struct ss_err
 	if (wanted.n)
 		return ss_fail(err, SS_ENOTFOUND, "there is no run '" SS_FMT "' in '%s%s': 'stepscope remote %s%s' lists them",
 			       SS_ARG(wanted), m->scheme, m->peer.target, m->tls ? "--tls " : "", m->peer.target);
-	return ss_fail(err, SS_ENODATA, "'%s' has no run%s", m->p->named, unsafe ? " whose name a directory can have" : "");
+	return ss_fail(err, SS_ENODATA, "'%s' has no run%s", m->p->named,
+		       unsafe ? " with a name that is valid for a directory" : "");
 }
 
 /* ---- its answers ---- */

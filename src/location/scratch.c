@@ -87,7 +87,7 @@ static bool open_one(struct ss_scratch *s, const char *variable, struct ss_err *
 {
 	if (!is_ours(s->parent))
 		return ss_fail(err, SS_EIO,
-			"cannot unpack into '%s': it cannot be made, or is not a directory of yours alone. $%s sets "
+			"cannot unpack into '%s': it cannot be created, or is not a directory of your user alone. $%s sets "
 			"another place",
 			       s->parent, variable);
 	int fd = open(s->parent, OPEN_DIR);

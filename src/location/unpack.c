@@ -172,7 +172,7 @@ static bool unpack_zstd(struct unpacking *u, struct ss_stream *s, struct ss_str 
 		if (!bytes(u, (struct ss_str){ piece, n }))
 			return !u->no_memory;
 	if (ss_stream_bad(s))
-		note(u, SS_STR(""), "is damaged or cut short");
+		note(u, SS_STR(""), "is damaged or truncated");
 	return end(u);
 }
 

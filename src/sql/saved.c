@@ -45,7 +45,7 @@ bool ss_sql_saved_takes(const struct ss_sql_saved *q, struct ss_str name, struct
 	if (!q->values[k].name)
 		return refuse_name(q, name, err);
 	if (ss_str_is(name, "rows") && !ss_str_to_u64(value, &rows))
-		return ss_fail(err, SS_EINVAL, "rows of %s takes a whole number from 0 on, not '" SS_FMT "'",
+		return ss_fail(err, SS_EINVAL, "rows of %s takes a whole number of at least 0, not '" SS_FMT "'",
 			       q->name, SS_ARG(value));
 	if (ss_sql_decimal(ss_str_from(q->values[k].preset), &d) && !ss_sql_decimal(value, &d))
 		return ss_fail(err, SS_EINVAL, SS_FMT " of %s takes a number, not '" SS_FMT "'", SS_ARG(name),

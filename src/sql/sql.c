@@ -173,7 +173,7 @@ static bool fail(struct ss_sql_rows *r, int code, struct ss_err *err)
 		return ss_fail(err, r->sql.err.code, "%s", r->sql.err.text);
 	if (code == SQLITE_NOMEM)
 		return ss_fail(err, SS_ENOMEM,
-			       "the queries in work need more than %llu MiB of memory; ask for fewer "
+			       "the running queries need more than %llu MiB of memory; ask for fewer "
 			       "rows or shorter values",
 			       (unsigned long long)(r->memory_bytes >> 20));
 	if (*r->denied)

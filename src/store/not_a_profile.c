@@ -53,20 +53,20 @@ const char *ss_not_a_profile(struct ss_str name)
 		{ SS_STR_INIT(".json"), "is JSON, not a profile" },
 		{ SS_STR_INIT("perfetto_trace.json.gz"),
 		  "is the trace that JAX writes for Perfetto, not a profile: open it by its own path" },
-		{ SS_STR_INIT(":Zone.Identifier"), "is a mark of Windows about the file of this name, not a profile: delete it" },
-		{ SS_STR_INIT(".icloud"), "stands for a file that iCloud has not fetched: fetch it ('brctl download')" },
+		{ SS_STR_INIT(":Zone.Identifier"), "is a note of Windows about the file of this name, not a profile: delete it" },
+		{ SS_STR_INIT(".icloud"), "is a placeholder for a file in iCloud: download it ('brctl download')" },
 		{ SS_STR_INIT(".dvc"), "is a pointer of DVC: fetch the file itself with 'dvc pull'" },
 		{ SS_STR_INIT(".xplane.pb.zst"), "is packed with zstd: give its own path as PATH, or unpack it with 'zstd -d'" },
 		{ SS_STR_INIT(".xplane.pb.xz"), "is packed with xz: unpack it with 'xz -d'" },
 		{ SS_STR_INIT(".xplane.pb.bz2"), "is packed with bzip2: unpack it with 'bzip2 -d'" },
 		{ SS_STR_INIT(".xplane.pb.lz4"), "is packed with lz4: unpack it with 'lz4 -d'" },
-		{ SS_STR_INIT(".XPLANE.PB"), "ends in capital letters: profiles end in .xplane.pb" },
+		{ SS_STR_INIT(".XPLANE.PB"), "has an ending in capital letters: rename it to end in .xplane.pb" },
 		{ SS_STR_INIT(".pb.gz"),
 		  "does not end in .xplane.pb.gz: rename it if it is a profile, or give its own path as PATH" },
 		{ SS_STR_INIT(".pb"), NAMED },
 	};
 	if (ss_str_starts(name, SS_STR("._")))
-		return "is a record of macOS about the file of this name, not a profile: delete it";
+		return "is a note of macOS about the file of this name, not a profile: delete it";
 	if (ss_str_is(name, "xplane.pb"))
 		return "has no host name before .xplane.pb";
 	if (is_unfinished(name))

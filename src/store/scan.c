@@ -86,7 +86,7 @@ static void take_file(struct ss_walk *w, const struct ss_walk_dir *d, int fd, st
 	if (link) {
 		struct ss_str path = ss_walk_join(&w->s->arena, d->path, name);
 		if (path.p && !ss_store_inside(w->s->top, path.p)) {
-			ss_walk_look(w, d->path, name, "is a link that leads out of the log directory");
+			ss_walk_look(w, d->path, name, "is a link to a place outside the log directory");
 			return;
 		}
 	}
@@ -298,7 +298,7 @@ static bool push_children(struct ss_walk *w, const struct ss_walk_dir *d, const 
 		if (!sub.path.p || !sub.rel.p)
 			return false;
 		if (links && !ss_store_inside(w->s->top, sub.path.p)) {
-			ss_walk_look(w, sub.path, (struct ss_str){ 0 }, "is a link that leads out of the log directory");
+			ss_walk_look(w, sub.path, (struct ss_str){ 0 }, "is a link to a place outside the log directory");
 			continue;
 		}
 		if (!(links ? ss_vec_push(&w->links, sub) : ss_vec_push(&w->dirs, sub)))
@@ -316,7 +316,7 @@ static const char *why_not_opened(int error)
 	case ENOENT:
 		return "disappeared while it was being read";
 	case EXDEV:
-		return "is a link that leads out of the log directory";
+		return "is a link to a place outside the log directory";
 	case EMFILE:
 	case ENFILE:
 		return "could not be opened: too many open files";

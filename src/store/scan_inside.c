@@ -219,7 +219,7 @@ void ss_walk_tell_rest(struct ss_walk *w)
 {
 	w->s->nunread = w->nothers + w->nalike;
 	if (w->nothers)
-		tell(w, w->nothers, "too many others were read");
+		tell(w, w->nothers, "too many other files were read");
 	if (w->nalike)
-		tell(w, w->nalike, "the files with such names that were read are not traces");
+		tell(w, w->nalike, "none of the files with similar names that were read is a trace");
 }

@@ -7,7 +7,7 @@
 
 #include "tools/tool.h"
 
-/* Reads the tables of the first model alone. */
+/* Reads only the tables of the first model. */
 bool ss_inference_conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 
 #endif

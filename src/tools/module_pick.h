@@ -23,15 +23,15 @@ struct ss_module_pick {
  * Choose one of the programs of all hosts of the model. Programs with one name are one program if their instructions are the same
  * (ss_hlo_hash); else each is named with the first host that has it. Hosts with devices come before those without.
  *
- * The program that the query names by name or number; without either, of the first host that holds programs the one whose
- * operations take most time, or where no such time is known the largest one. For XProf's clients the first of a name, and the
- * largest of all. SS_ENODATA: there is none; SS_ENOTFOUND: not the one asked for.
+ * If the query gives a name or a number, the program with it. Otherwise a program of the first host that holds programs: the one
+ * whose operations take most time, or the largest one if no such time is known. XProf's clients get the first program with the
+ * name, and otherwise the largest of all. SS_ENODATA: there is no program; SS_ENOTFOUND: not the one asked for.
  */
 bool ss_module_pick(const struct ss_request *q, const struct ss_tool *tool, struct ss_module_pick *out, struct ss_err *err);
 /*
- * The program that holds an instruction of this name, or with `computations` a computation, a '%' before it or not: the one of
- * most time, else the first in the order of the programs' names; for XProf's clients always the latter, and instructions alone.
- * out->module is NULL if there is none.
+ * The program that holds an instruction with this name, or with `computations` also a computation; the name may begin with '%'.
+ * Of several programs the one with most time, or the first by name if no time is known. XProf's clients always get the first by
+ * name, and only instructions are found for them. out->module is NULL if there is none.
  */
 bool ss_module_pick_by_node(const struct ss_request *q, struct ss_str node, bool computations, struct ss_module_pick *out,
 			    struct ss_err *err);
@@ -43,7 +43,7 @@ bool ss_module_pick_by_node(const struct ss_request *q, struct ss_str node, bool
  */
 struct ss_op_db;
 bool ss_module_ops(const struct ss_request *q, const struct ss_module_pick *p, const struct ss_op_db **out, struct ss_err *err);
-/* The program's instruction of this name in it; NULL: its time is not known. */
+/* The operation that this instruction of the program is; NULL: its time is not known. */
 const struct ss_op *ss_module_op(const struct ss_op_db *db, const struct ss_module_pick *p, struct ss_str name);
 
 /*

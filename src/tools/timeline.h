@@ -26,7 +26,7 @@ struct ss_timeline_request {
 	size_t ntracks;
 	enum ss_timeline_arrows {
 		SS_ARROWS_NONE,
-		SS_ARROWS_FLOWS,	/* of the recordings' flows, and from who came last to a collective to those who waited */
+		SS_ARROWS_FLOWS,	/* flows recorded; from the last in a collective to those that waited */
 		SS_ARROWS_PATH,		/* along the critical path of the steps */
 	} arrows;			/* between the slices of the answer */
 };

@@ -13,8 +13,8 @@ static inline double ss_us(int64_t ns)
 }
 
 /*
- * The trace of the one host that was asked for. One that is none of PyTorch's is empty, and a note
- * says so. NULL: several hosts were asked for, or it cannot be read.
+ * The trace of the one host that was asked for. If PyTorch did not write it, it is empty, and a note
+ * is added. NULL: several hosts were asked for, or the trace cannot be read.
  */
 const struct ss_torch *ss_torch_asked(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 

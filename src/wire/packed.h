@@ -11,7 +11,7 @@ enum ss_packing { SS_PACKED_NOT, SS_PACKED_BROTLI, SS_PACKED_ZSTD, SS_PACKED_SNA
 
 /*
  * Appends to *out the `bytes` bytes that `packed` becomes. *whole is false where it becomes another
- * number of bytes, or is damaged or cut short: then what stands before the damage is appended.
+ * number of bytes, or is damaged or truncated: then what stands before the damage is appended.
  * out->over says that it is more than the hold of *out allows. False when memory is out.
  */
 bool ss_unpack_block(enum ss_packing packing, struct ss_str packed, uint64_t bytes, struct ss_buf *out, bool *whole,

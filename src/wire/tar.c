@@ -289,7 +289,7 @@ bool ss_tar_read(struct ss_stream *in, const struct ss_members *to, struct ss_er
 	if (whole)
 		drain(&t);
 	if (!why.code && !t.stopped && ss_stream_bad(in))
-		to->note(to->arg, SS_STR(""), "is damaged or cut short: members may be missing or wrong");
+		to->note(to->arg, SS_STR(""), "is damaged or truncated: members may be missing or wrong");
 	else if (!why.code && !t.stopped && !whole && (t.ended || !ss_stream_is_packed(in)))
 		to->note(to->arg, SS_STR(""), "is cut short: it ends without the mark of its end");
 	ss_buf_free(&t.name);

@@ -187,7 +187,7 @@ static bool copy(struct zip *z, const struct member *m, struct ss_str packed, bo
 	if (cut)
 		z->to->note(z->to->arg, m->name, "is truncated: the archive ends within it");
 	else if (bad && !m->crc_known)
-		z->to->note(z->to->arg, m->name, "is damaged or cut short");
+		z->to->note(z->to->arg, m->name, "is damaged or truncated");
 	else if (bad || (m->crc_known && (n != m->size || crc != m->crc)))
 		z->to->note(z->to->arg, m->name, "is damaged: its checksum or its length differs from what the archive says");
 	z->stopped = !z->to->end(z->to->arg);

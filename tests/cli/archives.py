@@ -201,7 +201,7 @@ def damaged_tars(c):
     c.case('cut where it is packed', ['summary', c.path('cut.tar.gz', gzip.compress(plain)[:-1500])], 0, 'cut short|truncated')
     long = tar_of([member(f'{INSIDE}/good.xplane.pb', PROFILE), member('x.json', os.urandom(300000))])      # several blocks of zstd
     zst = packed_by(['zstd', '-q', '-c'], long)
-    text = c.case('cut in zstd', ['summary', c.path('cut.tar.zst', zst[:-300])], 0, "x.json' is truncated.*is damaged or cut short").decode()
+    text = c.case('cut in zstd', ['summary', c.path('cut.tar.zst', zst[:-300])], 0, "x.json' is truncated.*is damaged or truncated").decode()
     c.check('cut in zstd: what stands before it is shown', 'host: good' in text, text[:100])
     flipped = bytearray(gzip.compress(plain))
     flipped[-6] ^= 1
@@ -277,7 +277,7 @@ def hostile_zips(c):
         z.writestr(*GOOD)
         z.writestr(f'{INSIDE}/z.xplane.pb', PROFILE)
     cut = streamed.data[:streamed.data.index(b'PK\1\2') - 4000]
-    reject('cut, and sizes behind members', cut, 'damaged or cut short')
+    reject('cut, and sizes behind members', cut, 'damaged or truncated')
     apple = b'\0\5\x16\7\0\2\0\0Mac OS X        ' + bytes(100)
     macos = c.path('macos.zip', zip_of([GOOD, ('__MACOSX/plugins/profile/run/._good.xplane.pb', apple), (f'{INSIDE}/._good.xplane.pb', apple)]))
     for command in ('doctor', 'runs'):

@@ -357,8 +357,8 @@ def many_names(c, s):
     asked = [k for _, k, r, _ in s.seen[before:] if k]
     c.check('are not all asked for', len(asked) == 64 + 40 and sum(len(os.path.basename(k)) == 37 for k in asked) == 8, len(asked))
     c.check('traces are', sum('rank-' in k for k in asked) == 40, asked)
-    told = ('2992 JSON files that were not read: the files with such names that were read are not traces. To open one, give its path',
-            '1444 JSON files that were not read: too many others were read. To open one, give its path')
+    told = ('2992 JSON files that were not read: none of the files with similar names that were read is a trace. To open one, give its path',
+            '1444 JSON files that were not read: too many other files were read. To open one, give its path')
     c.check('and it is told', all(f's3://many/l holds {t}\n' in runs.decode() for t in told), runs[:900])
 
 
@@ -579,7 +579,7 @@ sts =
     ask('a role', 'role', 0, 'objects')
     c.check('a role as the profile has it', roles.roles[-1:] == [('arn:aws:iam::1:role/r+x', 'me@here', 'e&1', '900')], roles.roles)
     ask('a role that is refused', 'refused', 1, r"refuses the role 'arn:aws:iam::1:role/no' to the credentials of the profile 'base': AccessDenied, status 403")
-    for profile, said in {'mfa': r'second factor.*export-credentials --profile mfa', 'both': 'both source_profile and credential_source', 'neither': 'neither source_profile nor', 'source': 'is none of Environment',
+    for profile, said in {'mfa': r'second factor.*export-credentials --profile mfa', 'both': 'both source_profile and credential_source', 'neither': 'neither source_profile nor', 'source': 'must be Environment',
                           'absent': 'is in no file', 'ring': 'from itself', 'of keyless': "the profile 'keyless', the source_profile of 'of keyless', has no credentials"}.items():
         ask(profile, profile, 1, said)
     ask('a role for a container', 'plain role', 1, 'takes its credentials from credential_source = EcsContainer, which has none')

@@ -180,7 +180,7 @@ def refusals():
     cases = {
         'no run': (Master({}), 1, 'has no run'),
         'its own words': (Master({}, 'the bucket is not there'), 1, "does not answer: the bucket is not there"),
-        'names that lead out': (Master({'../../etc': {'overview_page': OVERVIEW}, '/x': {}, '.': {}, 'a//b': {}, 'a\nb': {}}), 1, 'has no run whose name a directory can have'),
+        'names that lead out': (Master({'../../etc': {'overview_page': OVERVIEW}, '/x': {}, '.': {}, 'a//b': {}, 'a\nb': {}}), 1, 'has no run with a name that is valid for a directory'),
         'one that leads out beside a good one': (Master({'../x': {'overview_page': OVERVIEW}, 'good': {'overview_page': OVERVIEW}}), 0, ''),
         'a tool that fails': (Master({'r': {'overview_page': OVERVIEW, 'op_profile': ValueError('no HLO was recorded')}}), 0, "r?:op_profile' was not answered: no HLO was recorded"),
         'all tools fail': (Master({'r': {'op_profile': ValueError('no HLO was recorded')}}), 1, 'does not answer: no HLO was recorded'),

@@ -334,7 +334,7 @@ def refused(c):
     p = c.run(CPU, '--saved', 'contents', '-v', 'x=1')
     c.check('an unknown value', p.returncode == 2 and 'no parameter' in p.stderr, p.stderr)
     for value, words in (('gap_us=abc', "gap_us of longest_gaps takes a number, not 'abc'"), ('gap_us=nan', "takes a number, not 'nan'"),
-                         ('rows=-1', "takes a whole number from 0 on, not '-1'"), ('rows=1.5', "not '1.5'"), ('rows=', "not ''")):
+                         ('rows=-1', "takes a whole number of at least 0, not '-1'"), ('rows=1.5', "not '1.5'"), ('rows=', "not ''")):
         p = c.run(CPU, '--saved', 'longest_gaps', '-v', value)
         c.check(f'--saved longest_gaps --value {value}', p.returncode == 2 and words in p.stderr, (p.returncode, p.stderr))
     p = c.run(CPU, '-f', 'csv', 'SELECT typeof(:x) AS x, typeof(:y) AS y', '--text', 'x=12', '-v', 'y=12')
