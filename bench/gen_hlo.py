@@ -5,16 +5,11 @@ Each instruction allocates a buffer and frees the one of three instructions befo
 memory of its operand instead. What the compiler would write down of that stands beside the module: buffers, one allocation, and the
 heap simulator's trace.
 """
+import os
 import sys
 
-
-def varint(v):
-    out = bytearray()
-    while v > 127:
-        out.append(v & 127 | 128)
-        v >>= 7
-    out.append(v)
-    return bytes(out)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'tests', 'lib'))
+from xspace import varint
 
 
 def num(field, v):

@@ -8,29 +8,16 @@ import gzip
 import json
 import os
 import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'lib'))
+from xspace import field, varint
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'legacy')
 
 
-def varint(v):
-    out = b''
-    while v > 127:
-        out += bytes([v & 127 | 128])
-        v >>= 7
-    return out + bytes([v])
-
-
-def num(field, v):
-    return varint(field << 3) + varint(v)
-
-
-def data(field, v):
-    v = v.encode() if isinstance(v, str) else v
-    return varint(field << 3 | 2) + varint(len(v)) + v
-
-
 def entry(key, value):
-    return num(1, key) + data(2, value)
+    return field(1, key) + field(2, value)
 
 
 def write(path, content):
@@ -42,16 +29,16 @@ def write(path, content):
 
 def trace_proto():
     def device(name, resources):
-        return data(1, name) + b''.join(data(3, entry(i, data(1, r) + num(2, i))) for i, r in resources)
+        return field(1, name) + b''.join(field(3, entry(i, field(1, r) + field(2, i))) for i, r in resources)
 
     def event(dev, res, name, begin_ps, dur_ps, args=()):
-        body = num(1, dev) + num(2, res) + data(3, name) + num(9, begin_ps)
-        body += num(10, dur_ps) if dur_ps else b''
-        return data(4, body + b''.join(data(11, data(1, k) + data(2, v)) for k, v in args))
+        body = field(1, dev) + field(2, res) + field(3, name) + field(9, begin_ps)
+        body += field(10, dur_ps) if dur_ps else b''
+        return field(4, body + b''.join(field(11, field(1, k) + field(2, v)) for k, v in args))
 
     us = 10 ** 6
-    out = data(1, entry(1, device('/device:TPU:0', [(1, 'Steps'), (2, 'XLA Modules'), (3, 'XLA Ops')])))
-    out += data(1, entry(701, device('/host:CPU', [(7, 'python')])))
+    out = field(1, entry(1, device('/device:TPU:0', [(1, 'Steps'), (2, 'XLA Modules'), (3, 'XLA Ops')])))
+    out += field(1, entry(701, device('/host:CPU', [(7, 'python')])))
     for step in range(3):
         at = step * 100 * us
         out += event(1, 1, str(step + 5), at, 90 * us)
@@ -67,20 +54,20 @@ def trace_proto():
 
 def kernel_stats():
     def kernel(name, regs, block, grid, total, least, most, n, op, tensor):
-        body = data(1, name) + num(2, regs) + num(3, 1024) + num(4, 512)
-        body += data(5, b''.join(map(varint, block))) + b''.join(num(6, g) for g in grid)
-        body += num(7, total) + num(8, least) + num(9, most) + num(10, tensor) + num(11, 1) + data(12, op) + num(13, n)
-        return data(1, body + bytes([14 << 3 | 5]) + b'\x00\x00\x48\x42')       # 50.0
+        body = field(1, name) + field(2, regs) + field(3, 1024) + field(4, 512)
+        body += field(5, b''.join(map(varint, block))) + b''.join(field(6, g) for g in grid)
+        body += field(7, total) + field(8, least) + field(9, most) + field(10, tensor) + field(11, 1) + field(12, op) + field(13, n)
+        return field(1, body + bytes([14 << 3 | 5]) + b'\x00\x00\x48\x42')       # 50.0
     return (kernel('volta_s884cudnn_fp16_256x64', 120, (256, 1, 1), (64, 8, 1), 5000000, 1000000, 1500000, 4, 'model/conv/Conv2D', 1) +
             kernel('EigenMetaKernel', 16, (1024, 1, 1), (160, 1, 1), 900000, 20000, 40000, 30, 'model/add/AddV2', 0))
 
 
-def real(field, v):
-    return varint(field << 3 | 1) + struct.pack('<d', v)
+def real(number, v):
+    return varint(number << 3 | 1) + struct.pack('<d', v)
 
 
 def any_of(kind, body):
-    return data(1, 'type.googleapis.com/tensorflow.profiler.' + kind) + data(2, body)
+    return field(1, 'type.googleapis.com/tensorflow.profiler.' + kind) + field(2, body)
 
 
 def summary(values):
@@ -92,48 +79,48 @@ def summary(values):
 def input_result(host):
     """InputPipelineAnalysisResult of a GPU host; the second one is slower, and lacks the first step."""
     steps = [(n, 10.0 + n + 2 * host, 1.0 + 3 * host) for n in range(7 + host, 12)]
-    body = data(2, summary([t for _, t, _ in steps])) + data(3, summary([100 * wait / t for _, t, wait in steps]))
+    body = field(2, summary([t for _, t, _ in steps])) + field(3, summary([100 * wait / t for _, t, wait in steps]))
     for n, time, wait in steps:
         parts = [(2, time), (3, 0.1), (5, 0.2), (6, time - wait - 1.5), (7, 0.1), (8, 0.5), (9, 0.3), (10, 0.1), (11, wait - 0.5), (12, 0.5),
                  (13, 0.2)]
-        body += data(4, any_of('PerGenericStepDetails', num(1, n) + b''.join(real(f, v) for f, v in parts)))
-    body += data(5, real(1, 100.5) + real(2, 50.25) + real(3, 2000 + 500 * host) + real(4, 10) + real(5, 5))
+        body += field(4, any_of('PerGenericStepDetails', field(1, n) + b''.join(real(f, v) for f, v in parts)))
+    body += field(5, real(1, 100.5) + real(2, 50.25) + real(3, 2000 + 500 * host) + real(4, 10) + real(5, 5))
     for name, count, total, self_time in [('Iterator::Root::Map', 40, 30.0, 12.5 + host), ('Iterator::Root::Map::TFRecord', 40, 17.5, 17.5)]:
-        body += data(6, data(1, name) + num(2, count) + real(3, total) + real(4, 100 * total / (30 + host)) + real(5, self_time) +
-                     real(6, 100 * self_time / (30 + host)) + data(7, 'Preprocessing'))
-    verdict = any_of('GenericRecommendation', data(1, ['no', 'host'][host]) + data(2, f'Host {host} waits {10 + 20 * host} % of its steps for input.'))
-    return body + data(7, data(1, 'Read several files at once.') + data(2, verdict) + data(3, 'Look at the input.')) + data(9, 'Nvidia GPU')
+        body += field(6, field(1, name) + field(2, count) + real(3, total) + real(4, 100 * total / (30 + host)) + real(5, self_time) +
+                     real(6, 100 * self_time / (30 + host)) + field(7, 'Preprocessing'))
+    verdict = any_of('GenericRecommendation', field(1, ['no', 'host'][host]) + field(2, f'Host {host} waits {10 + 20 * host} % of its steps for input.'))
+    return body + field(7, field(1, 'Read several files at once.') + field(2, verdict) + field(3, 'Look at the input.')) + field(9, 'Nvidia GPU')
 
 
 def overview(host):
     analysis = real(2, 20.0 + 10 * host) + real(9, 25) + real(10, 75)
     for name, share in [('model/conv/Conv2D', 0.5), (['model/add/AddV2', 'model/mul/Mul'][host], 0.25)]:
-        analysis += data(4, data(1, name) + data(2, name.split('/')[-1]) + real(3, share) + real(4, share) + real(5, 100.0 + host))
-    advice = data(1, 'host') + data(2, f'What host {host} says.') + data(3, data(1, 'Profile the input pipeline.'))
-    environment = num(1, 1) + num(2, 1) + data(4, 'GPU') + num(5, 4)
-    return data(2, input_result(host)) + data(3, analysis) + data(4, advice) + data(6, environment)
+        analysis += field(4, field(1, name) + field(2, name.split('/')[-1]) + real(3, share) + real(4, share) + real(5, 100.0 + host))
+    advice = field(1, 'host') + field(2, f'What host {host} says.') + field(3, field(1, 'Profile the input pipeline.'))
+    environment = field(1, 1) + field(2, 1) + field(4, 'GPU') + field(5, 4)
+    return field(2, input_result(host)) + field(3, analysis) + field(4, advice) + field(6, environment)
 
 
 def tf_stats(host):
     ops = [('Device', 'Conv2D', 'model/conv/Conv2D', 10, 500.0 + 100 * host, 50.0), ('Device', 'IDLE', 'IDLE', 1, 400.0, 0),
            ('Device', ['AddV2', 'Mul'][host], ['model/add/AddV2', 'model/mul/Mul'][host], 10, 100.0, 5.0), ('Host', '_Send', 'edge/_Send', 20, 30.0, 0)]
 
-    def table(field, ops):
+    def table(number, ops):
         totals = {side: sum(op[4] for op in ops if op[0] == side) for side in ('Device', 'Host')}
         out, sums = b'', {'Device': 0, 'Host': 0}
         for rank, (side, kind, name, n, us, rate) in enumerate(ops):
             sums[side] += us / totals[side]
             first = 10 if side == 'Device' else 12
-            out += data(1, num(1, rank + 1) + data(2, side) + data(3, kind) + data(4, name) + num(5, n) + real(6, us) + real(7, us / n) + real(8, us) +
+            out += field(1, field(1, rank + 1) + field(2, side) + field(3, kind) + field(4, name) + field(5, n) + real(6, us) + real(7, us / n) + real(8, us) +
                         real(9, us / n) + real(first, us / totals[side]) + real(first + 1, sums[side]) + real(14, rate) + real(15, rate / 10) +
-                        real(16, 9.3 if rate else 0) + data(17, 'HBM' if rate else 'Unknown') + num(18, side == 'Host'))
-        return data(field, out)
-    return table(4, ops) + table(5, [op for op in ops if op[1] != 'IDLE']) + data(6, 'GPU')
+                        real(16, 9.3 if rate else 0) + field(17, 'HBM' if rate else 'Unknown') + field(18, side == 'Host'))
+        return field(number, out)
+    return table(4, ops) + table(5, [op for op in ops if op[1] != 'IDLE']) + field(6, 'GPU')
 
 
 def kernels_of(host):
-    return kernel_stats() if host == 0 else kernel_stats() + data(1, data(1, 'only_here') + num(2, 8) + data(5, b'\x20\x01\x01') +
-                                                                  data(6, b'\x01\x01\x01') + num(7, 1000) + num(8, 500) + num(9, 500) + num(13, 2))
+    return kernel_stats() if host == 0 else kernel_stats() + field(1, field(1, 'only_here') + field(2, 8) + field(5, b'\x20\x01\x01') +
+                                                                  field(6, b'\x01\x01\x01') + field(7, 1000) + field(8, 500) + field(9, 500) + field(13, 2))
 
 
 def memory_profile(version):

@@ -4,6 +4,10 @@ form in which both write them. What is in them is told beside the functions; tes
 import gzip
 import os
 import pickle
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'lib'))
+from xspace import field, varint
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'memory')
 MIB = 1 << 20
@@ -55,22 +59,6 @@ def snapshot():
             'external_annotations': []}
 
 
-def varint(v):
-    out = b''
-    while v >= 0x80:
-        out += bytes([v & 0x7f | 0x80])
-        v >>= 7
-    return out + bytes([v])
-
-
-def number(field, v):
-    return varint(field << 3) + varint(v)
-
-
-def text(field, v):
-    return varint(field << 3 | 2) + varint(len(v)) + v
-
-
 def jax_profile():
     """Two buffers on cuda:0 and an executable on no device."""
     strings = ['']
@@ -82,19 +70,19 @@ def jax_profile():
 
     out = b''
     for kind, unit in (('allocations', 'count'), ('space', 'bytes')):
-        out += text(1, number(1, string(kind)) + number(2, string(unit)))
+        out += field(1, field(1, string(kind)) + field(2, string(unit)))
     functions = [('__call__', '/srv/venv/jax/_src/pxla.py'), ('loss', '/srv/train/model.py'), ('main', '/srv/train/train.py')]
     samples = [([1, 2, 3], 3, 3 * MIB, {'kind': 'buffer', 'device': 'cuda:0'}), ([3], 1, MIB, {'kind': 'buffer', 'device': 'cuda:0'}),
                ([1, 3], 1, 4096, {'kind': 'executable'})]
     for locations, count, size, labels in samples:
-        body = text(1, b''.join(varint(i) for i in locations)) + text(2, varint(count) + varint(size))
+        body = field(1, b''.join(varint(i) for i in locations)) + field(2, varint(count) + varint(size))
         for key, value in labels.items():
-            body += text(3, number(1, string(key)) + number(2, string(value)))
-        out += text(2, body)
+            body += field(3, field(1, string(key)) + field(2, string(value)))
+        out += field(2, body)
     for i, (name, file) in enumerate(functions, 1):
-        out += text(4, number(1, i) + text(4, number(1, i) + number(2, 10 * i)))
-        out += text(5, number(1, i) + number(2, string(name)) + number(4, string(file)))
-    return out + b''.join(text(6, s.encode()) for s in strings)
+        out += field(4, field(1, i) + field(4, field(1, i) + field(2, 10 * i)))
+        out += field(5, field(1, i) + field(2, string(name)) + field(4, string(file)))
+    return out + b''.join(field(6, s.encode()) for s in strings)
 
 
 def write(name, data):

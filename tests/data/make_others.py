@@ -3,6 +3,10 @@
 these tools write them (docs/formats/others.md)."""
 import os
 import sqlite3
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'lib'))
+from xspace import field, varint
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'others')
 PID, TID = 9, 10
@@ -50,42 +54,25 @@ def nsys(path):
     db.close()
 
 
-def varint(v):
-    out = b''
-    while v >= 0x80:
-        out += bytes([v & 0x7f | 0x80])
-        v >>= 7
-    return out + bytes([v])
-
-
-def number(field, v):
-    return varint(field << 3) + varint(v)
-
-
-def text(field, v):
-    v = v.encode() if isinstance(v, str) else v
-    return varint(field << 3 | 2) + varint(len(v)) + v
-
-
 def perfetto(path):
     """A thread with nested slices whose names are held once, a counter, an arrow to a GPU's queue."""
     def packet(body):
-        return text(1, number(10, 1) + body)
+        return field(1, field(10, 1) + body)
 
     def event(at, kind, track, more=b''):
-        return packet(number(8, at) + text(11, number(9, kind) + number(11, track) + more))
+        return packet(field(8, at) + field(11, field(9, kind) + field(11, track) + more))
 
-    out = packet(number(13, 1) + text(12, text(2, number(1, 1) + text(2, 'work'))))
-    out += packet(text(60, number(1, 7) + text(4, number(1, 12) + number(2, 34) + text(5, 'main'))))
-    out += packet(text(60, number(1, 6) + text(3, number(1, 12) + text(6, 'python'))))
-    out += packet(text(60, number(1, 8) + text(2, 'COMPUTE GPU [0] QUEUE [0]')))
-    out += packet(text(60, number(1, 9) + number(5, 6) + text(2, 'queue length') + text(8, b'')))
+    out = packet(field(13, 1) + field(12, field(2, field(1, 1) + field(2, 'work'))))
+    out += packet(field(60, field(1, 7) + field(4, field(1, 12) + field(2, 34) + field(5, 'main'))))
+    out += packet(field(60, field(1, 6) + field(3, field(1, 12) + field(6, 'python'))))
+    out += packet(field(60, field(1, 8) + field(2, 'COMPUTE GPU [0] QUEUE [0]')))
+    out += packet(field(60, field(1, 9) + field(5, 6) + field(2, 'queue length') + field(8, b'')))
     for i in range(4):
         at = 1000 + 10_000 * i
         flow = varint(47 << 3 | 1) + (i + 1).to_bytes(8, 'little')
-        out += event(at, 1, 7, number(10, 1)) + event(at + 100, 1, 7, text(23, 'launch') + text(22, 'hip_api') + flow)
-        out += event(at + 300, 2, 7) + event(at + 900, 2, 7) + event(at + 500, 4, 9, number(30, i))
-        out += event(at + 1000, 1, 8, text(23, 'gemm') + text(22, 'kernel_dispatch') + text(4, text(10, 'corr_id') + number(3, i)) + flow)
+        out += event(at, 1, 7, field(10, 1)) + event(at + 100, 1, 7, field(23, 'launch') + field(22, 'hip_api') + flow)
+        out += event(at + 300, 2, 7) + event(at + 900, 2, 7) + event(at + 500, 4, 9, field(30, i))
+        out += event(at + 1000, 1, 8, field(23, 'gemm') + field(22, 'kernel_dispatch') + field(4, field(10, 'corr_id') + field(3, i)) + flow)
         out += event(at + 9000, 2, 8)
     with open(path, 'wb') as f:
         f.write(out)

@@ -11,6 +11,9 @@ import tempfile
 import zlib
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, 'tests', 'lib'))
+from xspace import read_varint, varint  # noqa: E402
+
 SEEDS = os.path.join(ROOT, 'tests', 'fuzz', 'seeds', 'shard')
 RECORDINGS = {'tpu': 'profiles/synth_tpu_3hosts', 'barriers': 'profiles/synth_tpu_barriers', 'pipeline': 'profiles/synth_tpu_pipeline',
               'serving': 'profiles/synth_tpu_serving', 'memory': 'profiles/synth_gpu_full_memory', 'cpu': 'profiles/jax_2proc',
@@ -33,29 +36,11 @@ def contents(part):
     return zlib.decompress(part[part.index(b'\n') + 1:-CHECK_BYTES], 31)
 
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7f) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value, at
-
-
 def length_of(value):
     n = 1
     while value >> 7 * n:
         n += 1
     return n
-
-
-def put_varint(value):
-    out = bytearray()
-    while value > 0x7f:
-        out.append(value & 0x7f | 0x80)
-        value >>= 7
-    return bytes(out) + bytes([value])
 
 
 def without_facts(data):
@@ -64,7 +49,7 @@ def without_facts(data):
     size = at - 1
     while data[size - 1] & 0x80:
         size -= 1
-    return data[:at + varint(data, size)[0]] + b'\0\0\0'
+    return data[:at + read_varint(data, size)[0]] + b'\0\0\0'
 
 
 def backward(data):
@@ -75,13 +60,13 @@ def backward(data):
 
 def failure_without_reason(data):
     """The facts of the only host say that none can be made, and no words: they are the last of the contents."""
-    begin = next(at for at in range(data.rindex(b'/device:'), 0, -1) if sum(varint(data, at)) == len(data))
-    bytes_of_planes, at = varint(data, begin + length_of(len(data) - begin))
+    begin = next(at for at in range(data.rindex(b'/device:'), 0, -1) if sum(read_varint(data, at)) == len(data))
+    bytes_of_planes, at = read_varint(data, begin + length_of(len(data) - begin))
     at += bytes_of_planes
     for _ in range(4):      # planes, events that were dropped and clipped, whether it was imported
-        _, at = varint(data, at)
+        _, at = read_varint(data, at)
     facts = data[begin + length_of(len(data) - begin):at] + b'\0\0' + b'\5\0'   # it is a profile; a code and no text
-    return data[:begin] + put_varint(len(facts)) + facts
+    return data[:begin] + varint(len(facts)) + facts
 
 
 def main():

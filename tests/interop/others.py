@@ -155,19 +155,19 @@ def random_perfetto(path, seed):
     rng = random.Random(seed)
 
     def packet(body):
-        return form.text(1, form.number(10, 1) + body)
+        return form.field(1, form.field(10, 1) + body)
     tracks = range(20, 20 + rng.randrange(1, 6))
-    out = b''.join(packet(form.text(60, form.number(1, t) + form.text(4, form.number(1, 12) + form.number(2, t) + form.text(5, f'thread {t}')))) for t in tracks)
+    out = b''.join(packet(form.field(60, form.field(1, t) + form.field(4, form.field(1, 12) + form.field(2, t) + form.field(5, f'thread {t}')))) for t in tracks)
     for t in tracks:
         at, depth = 1000, 0
         for i in range(rng.randrange(1, 200)):
             at += rng.randrange(1, 1000)
             kind = rng.choice((1, 2, 3)) if depth else rng.choice((1, 3))
             depth += (kind == 1) - (kind == 2)
-            out += packet(form.number(8, at) + form.text(11, form.number(9, kind) + form.number(11, t) + (form.text(23, f's{i % 7}') if kind != 2 else b'')))
+            out += packet(form.field(8, at) + form.field(11, form.field(9, kind) + form.field(11, t) + (form.field(23, f's{i % 7}') if kind != 2 else b'')))
         for _ in range(depth):
             at += 1
-            out += packet(form.number(8, at) + form.text(11, form.number(9, 2) + form.number(11, t)))
+            out += packet(form.field(8, at) + form.field(11, form.field(9, 2) + form.field(11, t)))
     with open(path, 'wb') as f:
         f.write(out)
 

@@ -16,27 +16,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import against_xprof
 import serving
+from xspace import field, varint
 
 EVENTS = 270000             # a thread
 WINDOWS = [                 # start and end in ms (0, 0: everything), points across
     (0, 0, 8000), (0, 0, 1000), (0, 0, 100), (5, 6, 1000), (5, 6, 8000), (10.2, 10.2015, 2000), (0, 10, 8000), (11.5, 11.6, 0),
 ]
 OUT, MID, IN = 2, 3, 1      # the two low bits of a flow
-
-
-def varint(n):
-    out = bytearray()
-    while n > 127:
-        out.append(n & 127 | 128)
-        n >>= 7
-    out.append(n)
-    return bytes(out)
-
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    return varint(number << 3 | 2) + varint(len(value)) + value
 
 
 def nested(rng, begin, end, depth, out):
