@@ -110,20 +110,6 @@ bool ss_timeline_reserve(struct ss_timeline_build *b, size_t nslices, struct ss_
 
 /* ---- names ---- */
 
-/* A plane's table of names known in this answer. */
-static bool name_table(struct ss_timeline_build *b, const struct ss_plane *p)
-{
-	if (b->meta_plane == p)
-		return true;
-	size_t n = (size_t)p->x->nevent_meta + p->nsynthetic + 1;
-	free(b->meta_names);
-	b->meta_names = malloc(n * sizeof(*b->meta_names));
-	b->meta_plane = b->meta_names ? p : NULL;
-	if (b->meta_names)
-		memset(b->meta_names, 0xff, n * sizeof(*b->meta_names));
-	return b->meta_names;
-}
-
 /* SS_NONE when memory is out. */
 static uint32_t number_name(struct ss_timeline_build *b, struct ss_str name)
 {
@@ -137,17 +123,10 @@ static uint32_t number_name(struct ss_timeline_build *b, struct ss_str name)
 
 static bool name_of(struct ss_timeline_build *b, const struct ss_track *t, uint32_t pos, uint32_t *out)
 {
-	uint32_t meta = ss_display_meta(t->line, ss_track_event(t, pos));
-	/* The last entry is for events whose metadata is not defined. */
-	size_t slot = meta == SS_NONE ? (size_t)t->plane->x->nevent_meta + t->plane->nsynthetic : meta;
-	bool by_meta = !t->nnames && b->meta_plane == t->plane;
-	if (by_meta && b->meta_names[slot] != SS_NONE) {
-		*out = b->meta_names[slot];
-		return true;
-	}
-	*out = number_name(b, ss_track_event_name(t, pos));
-	if (by_meta)
-		b->meta_names[slot] = *out;
+	uint32_t *slot = ss_name_slot(&b->slots, t, pos);
+	*out = slot && *slot != SS_NONE ? *slot : number_name(b, ss_track_event_name(t, pos));
+	if (slot)
+		*slot = *out;
 	return *out != SS_NONE;
 }
 
@@ -254,7 +233,7 @@ bool ss_timeline_add(struct ss_timeline_build *b, size_t h, uint32_t track, cons
 	if (n == 0)
 		return true;
 	/* A table for every name of the plane is not worth it for a few events. */
-	if (n >= FEW_EVENTS && !name_table(b, t->plane))
+	if (n >= FEW_EVENTS && !ss_name_slots_use(&b->slots, t->plane))
 		return ss_fail_mem(err);
 	for (size_t i = 0; i < n; i++)
 		if (!add_slice(b, h, track, t, pos[i]))
@@ -276,7 +255,7 @@ bool ss_timeline_end(struct ss_timeline_build *b)
 	}
 	ss_vec_free(&b->names);
 	ss_strmap_free(&b->once);
-	free(b->meta_names);
-	b->meta_names = NULL;
+	free(b->slots.v);
+	b->slots.v = NULL;
 	return ok;
 }

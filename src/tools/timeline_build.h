@@ -6,6 +6,7 @@
 #define SS_TOOLS_TIMELINE_BUILD_H
 
 #include "base/vec.h"
+#include "tools/name_slots.h"
 #include "tools/timeline.h"
 
 enum ss_tl_fill {
@@ -23,8 +24,7 @@ struct ss_timeline_build {
 	unsigned fill;
 	SS_VEC(struct ss_str) names;
 	struct ss_strmap once;	/* with SS_TL_EACH_NAME_ONCE: number of each name */
-	uint32_t *meta_names;	/* of the plane at hand: name by event metadata, SS_NONE before its first use */
-	const struct ss_plane *meta_plane;
+	struct ss_name_slots slots; /* numbers of names in this answer */
 	size_t slice_cap, flow_cap, arg_cap;
 };
 

@@ -7,6 +7,7 @@
 #include "base/icontains.h"
 #include "base/regex.h"
 #include "base/vec.h"
+#include "tools/name_slots.h"
 
 #include <stdlib.h>
 
@@ -36,8 +37,7 @@ struct names {
 	uint8_t *wanted;	/* by track of the model; NULL: all */
 	struct ss_strmap by_name;
 	SS_VEC(struct entry) v;
-	uint32_t *meta_entries; /* of the plane at hand */
-	const struct ss_plane *plane;
+	struct ss_name_slots slots; /* numbers of entries */
 	struct durations *durations; /* by row */
 	struct ss_tl_names *out;
 };
@@ -59,26 +59,12 @@ static bool name_matches(struct names *s, struct ss_str name)
 
 /* ---- which name an event has ---- */
 
-static bool use_plane(struct names *s, const struct ss_plane *p)
-{
-	size_t n = (size_t)p->x->nevent_meta + p->nsynthetic + 1;
-	if (s->plane == p)
-		return true;
-	free(s->meta_entries);
-	s->meta_entries = malloc(n * sizeof(*s->meta_entries));
-	s->plane = s->meta_entries ? p : NULL;
-	if (s->meta_entries)
-		memset(s->meta_entries, 0xff, n * sizeof(*s->meta_entries));
-	return s->meta_entries;
-}
-
 /* NULL when memory is out. */
 static struct entry *entry_of(struct names *s, const struct ss_track *t, uint32_t pos)
 {
-	uint32_t meta = ss_display_meta(t->line, ss_track_event(t, pos));
-	size_t slot = meta == SS_NONE ? (size_t)t->plane->x->nevent_meta + t->plane->nsynthetic : meta;
-	if (!t->nnames && s->meta_entries[slot] != SS_NONE)
-		return &s->v.v[s->meta_entries[slot]];
+	uint32_t *slot = ss_name_slot(&s->slots, t, pos);
+	if (slot && *slot != SS_NONE)
+		return &s->v.v[*slot];
 	struct ss_str name = ss_track_event_name(t, pos);
 	uint32_t k = ss_strmap_add(&s->by_name, name);
 	if (k == SS_NONE)
@@ -87,8 +73,8 @@ static struct entry *entry_of(struct names *s, const struct ss_track *t, uint32_
 		return NULL;
 	if (s->stopped)
 		return NULL;
-	if (!t->nnames)
-		s->meta_entries[slot] = k;
+	if (slot)
+		*slot = k;
 	return &s->v.v[k];
 }
 
@@ -99,7 +85,7 @@ typedef bool event_fn(struct names *s, struct entry *e, uint64_t begin_ps, uint6
 static bool walk_track(struct names *s, size_t h, const struct ss_track *t, event_fn *fn)
 {
 	uint32_t from = ss_track_lower(t, ss_trace_own(s->mt, h, s->q->begin_ps));
-	if (!use_plane(s, t->plane))
+	if (!ss_name_slots_use(&s->slots, t->plane))
 		return false;
 	for (uint32_t pos = from; pos < t->n; pos++) {
 		uint64_t begin_ps = ss_trace_shown(s->mt, h, ss_track_begin_ps(t, pos));
@@ -253,7 +239,7 @@ static void release(struct names *s)
 		for (unsigned k = 0; k < OCTAVES; k++)
 			free(s->durations[i].octave[k]);
 	free(s->durations);
-	free(s->meta_entries);
+	free(s->slots.v);
 	ss_vec_free(&s->v);
 	ss_strmap_free(&s->by_name);
 	ss_regex_free(s->regex);

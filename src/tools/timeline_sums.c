@@ -10,6 +10,7 @@
 
 #include "base/bisect.h"
 #include "base/vec.h"
+#include "tools/name_slots.h"
 
 #include <stdlib.h>
 
@@ -19,8 +20,7 @@ struct sums {
 	const struct ss_timeline_rows *rows; /* the query's, by track */
 	struct ss_strmap names;
 	SS_VEC(struct ss_tl_sum) v;	/* by number of the name */
-	uint32_t *meta_sums;		/* of the plane at hand: sum by event metadata */
-	const struct ss_plane *plane;
+	struct ss_name_slots slots;	/* numbers of sums */
 	struct ss_tl_summary *out;
 };
 
@@ -76,32 +76,18 @@ static bool has_row(const struct row_set *set, unsigned row)
 	return set->bits[row / 64] >> (row % 64) & 1;
 }
 
-static bool use_plane(struct sums *s, const struct ss_plane *p)
-{
-	size_t n = (size_t)p->x->nevent_meta + p->nsynthetic + 1;
-	if (s->plane == p)
-		return true;
-	free(s->meta_sums);
-	s->meta_sums = malloc(n * sizeof(*s->meta_sums));
-	s->plane = s->meta_sums ? p : NULL;
-	if (s->meta_sums)
-		memset(s->meta_sums, 0xff, n * sizeof(*s->meta_sums));
-	return s->meta_sums;
-}
-
 /* Number of the sum that an event belongs to; SS_NONE when memory is out. */
 static uint32_t sum_of(struct sums *s, const struct ss_track *t, uint32_t pos)
 {
-	uint32_t meta = ss_display_meta(t->line, ss_track_event(t, pos));
-	size_t slot = meta == SS_NONE ? (size_t)t->plane->x->nevent_meta + t->plane->nsynthetic : meta;
-	if (!t->nnames && s->meta_sums[slot] != SS_NONE)
-		return s->meta_sums[slot];
+	uint32_t *slot = ss_name_slot(&s->slots, t, pos);
+	if (slot && *slot != SS_NONE)
+		return *slot;
 	struct ss_str name = ss_track_event_name(t, pos);
 	uint32_t k = ss_strmap_add(&s->names, name);
 	if (k == SS_NONE || (k == s->v.n && !ss_vec_push(&s->v, (struct ss_tl_sum){ .name = name })))
 		return SS_NONE;
-	if (!t->nnames)
-		s->meta_sums[slot] = k;
+	if (slot)
+		*slot = k;
 	return k;
 }
 
@@ -151,7 +137,7 @@ static bool sum_track(struct sums *s, size_t h, const struct ss_track *t, const 
 	struct open_event open[256];
 	for (size_t i = 0; i < SS_COUNT(open); i++)
 		open[i] = (struct open_event){ .sum = SS_NONE };
-	if (!use_plane(s, t->plane))
+	if (!ss_name_slots_use(&s->slots, t->plane))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t begin_ps = ss_track_begin_ps(t, pos[i]), dur_ps = ss_track_dur_ps(t, pos[i]);
@@ -257,7 +243,7 @@ struct ss_tl_summary *ss_timeline_summary(struct ss_model *m, const struct ss_ti
 	if (ok && !finish(&s, arena))
 		ok = ss_fail_mem(err);
 	ss_strmap_free(&s.names);
-	free(s.meta_sums);
+	free(s.slots.v);
 	ss_vec_free(&s.v);
 	return ok ? s.out : NULL;
 }
