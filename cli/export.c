@@ -51,14 +51,13 @@ static int no_format(const char *name)
 			  meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
 }
 
-/* SQLite writes its own file: the one beside what is asked for, which it becomes at the end. */
+/* SQLite opens the file that it writes by its name, which is a hidden one until it is whole. */
 static bool write_sink(struct ss_export *x, const struct ss_export_format *f, struct cli_profile *p,
 		       const char *output, struct ss_err *err)
 {
 	struct cli_sink sink;
 	if (!cli_profile_spared(p, output, err) || !cli_sink_open(&sink, output, err))
 		return false;
-	/* SQLite opens the file that it writes by its name. */
 	const char *name = f->write_file ? cli_sink_name(&sink) : NULL;
 	bool ok = f->write_file ? name && f->write_file(x, name, err) : f->write(x, &sink.out, err);
 	return cli_sink_close(&sink, ok && cli_profile_intact(p, err), err);

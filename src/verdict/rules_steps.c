@@ -64,29 +64,6 @@ void ss_rule_outside_steps(struct ss_judge *j)
 		ss_point_at(j, f, worst, s->begin_ps, s->end_ps);
 }
 
-/* "every 6th" where the numbers of the outliers are equally far from each other; 0 else. */
-static int64_t period_of(const struct ss_windows *w)
-{
-	int64_t before = 0, period = 0;
-	bool any = false;
-	for (size_t i = 0; i < w->n; i++) {
-		if (!w->v[i].outlier)
-			continue;
-		if (any && period && w->v[i].num - before != period)
-			return 0;
-		if (any)
-			period = w->v[i].num - before;
-		before = w->v[i].num;
-		any = true;
-	}
-	/* Every so many, and not one between them. */
-	for (size_t i = 0; period > 1 && i < w->n; i++)
-		if (!w->v[i].outlier && (w->v[i].num - before) % period == 0)
-			return 0;
-	/* Two of them are always some number apart. */
-	return w->noutliers > 2 && period > 1 ? period : 0;
-}
-
 #define MOST_NUMBERS 8
 
 static struct ss_str numbers_of(struct ss_judge *j, const struct ss_windows *w)
@@ -232,7 +209,7 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_OUTLIER_STEPS, frac);
 	if (!f || !longest)
 		return;
-	int64_t period = period_of(w);
+	int64_t period = ss_windows_period(w);
 	struct ss_str numbers = numbers_of(j, w),
 		      every = period ? ss_say(j, " (every %lld%s)", (long long)period, ordinal(period)) : SS_STR("");
 	enum ss_time_class c = excess_class(u);
@@ -248,8 +225,14 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 			       SS_ARG(ss_cut(s->caller, 60)), waits);
 	else
 		doing = ss_say(j, "the time goes to " SS_FMT SS_FMT "%s", SS_ARG(class), SS_ARG(at), waits);
-	f->traits |= (is_usual(u, c, s) ? SS_TRAIT_MORE_OF_SAME : 0) |
-		     (all_do(u, s) ? SS_TRAIT_ALL_DO : 0) | (c == SS_TIME_COMPILE ? SS_TRAIT_COMPILES : 0) |
+	bool extra = u->h->extra.n != 0;
+	if (extra && !(s && (ss_str_eq(s->name, u->h->extra) || ss_str_eq(s->caller, u->h->extra))))
+		doing = ss_say(j, SS_FMT "; " SS_FMT " runs in %s alone, for " SS_FMT " %s", SS_ARG(doing),
+			       SS_ARG(ss_cut(u->h->extra, 100)), w->noutliers == 1 ? "it" : "these steps",
+			       SS_ARG(ss_say_time(j, (double)u->h->extra_ps / (double)w->noutliers)),
+			       w->noutliers == 1 ? "" : "each");
+	f->traits |= (is_usual(u, c, s) && !extra ? SS_TRAIT_MORE_OF_SAME : 0) |
+		     (all_do(u, s) && !extra ? SS_TRAIT_ALL_DO : 0) | (c == SS_TIME_COMPILE ? SS_TRAIT_COMPILES : 0) |
 		     (c == SS_TIME_UNKNOWN ? SS_TRAIT_EXTRA_UNKNOWN : 0);
 	f->subject = ss_say(j, "step%s " SS_FMT SS_FMT, w->noutliers == 1 ? "" : "s", SS_ARG(numbers), SS_ARG(every));
 	f->text = ss_say(j,
@@ -262,4 +245,7 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 	ss_prove(j, f, "longest step", (double)longest_ps, "ps", u, "trace_viewer@");
 	ss_point_at(j, f, u, longest->begin_ps, longest->end_ps);
 	ss_prove(j, f, "typical step", (double)w->typical_ps, "ps", u, "overview_page");
+	if (extra)
+		ss_prove(j, f, ss_say(j, "slow steps alone: " SS_FMT, SS_ARG(ss_cut(u->h->extra, 100))).p,
+			 (double)u->h->extra_ps, "ps", u, "trace_viewer@");
 }

@@ -877,7 +877,7 @@ def parts(c, scratch):
     with open(part, 'rb') as f:
         whole = f.read()
     for damage, why in ((whole[:-9], 'truncated or damaged|cut short or damaged'), (whole[:60] + bytes([whole[60] ^ 1]) + whole[61:], 'damaged'),
-                        (whole.replace(b'part 8', b'part 9', 1), 'another version'), (b'', 'not a part')):
+                        (whole.replace(b'stepscope part ', b'stepscope part 9', 1), 'another version'), (b'', 'not a part')):
         with open(part, 'wb') as f:
             f.write(damage)
         c.case(['merge', lost], 1, '', why)

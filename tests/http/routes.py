@@ -618,7 +618,7 @@ def merged_parts(c, logdir, binary):
     c.check('tools of merged parts', 'stragglers' in names and 'overview_page' in names and 'op_profile' not in names, str(names))
     with open(target, 'rb') as f:
         whole = f.read()
-    for damaged, says in ((whole[:-3], b'cut short or damaged'), (whole.replace(b'part 8', b'part 9', 1), b'another version')):
+    for damaged, says in ((whole[:-3], b'cut short or damaged'), (whole.replace(b'stepscope part ', b'stepscope part 9', 1), b'another version')):
         with open(target + '.new', 'wb') as f:
             f.write(damaged)
         os.replace(target + '.new', target)

@@ -654,6 +654,30 @@ def recompiled(binary, scratch):
     return wrong
 
 
+def periodic(binary, scratch):
+    """Every third step is slow: more than a third of eight, and no chance, and what runs in those alone is named. Three at other places are chance."""
+    wrong, path = [], os.path.join(scratch, 'periodic.json')
+    cases = ({0, 3, 6}, 'steps 0, 3 and 6 (every 3rd)'), ({1, 4, 7}, 'steps 1, 4 and 7 (every 3rd)'), ({0, 3, 5}, None), ({0, 2, 4, 6}, None)
+    for slow, says in cases:
+        events, at = [], 0
+        for n in range(8):
+            dur = 40000 if n in slow else 10000 + 300 * n
+            events += [{'ph': 'X', 'cat': 'user_annotation', 'name': f'ProfilerStep#{n}', 'pid': 1, 'tid': 1, 'ts': at, 'dur': dur},
+                       {'ph': 'X', 'cat': 'user_annotation', 'name': 'forward', 'pid': 1, 'tid': 1, 'ts': at + 1, 'dur': 9000},
+                       {'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::mm', 'pid': 1, 'tid': 1, 'ts': at + 10, 'dur': 8000}]
+            if n in slow:
+                events += [{'ph': 'X', 'cat': 'user_annotation', 'name': 'evaluate', 'pid': 1, 'tid': 1, 'ts': at + 10000, 'dur': 28000},
+                           {'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::mm', 'pid': 1, 'tid': 1, 'ts': at + 10010, 'dur': 27000}]
+            at += dur + 10
+        with open(path, 'w') as f:
+            json.dump({'schemaVersion': 1, 'traceEvents': events}, f)
+        said = subprocess.run([binary, 'summary', path], stdout=subprocess.PIPE).stdout.decode()
+        good = '3 of 8 steps take far longer' in said and f'{says}; the time goes to compute: aten::mm; evaluate runs in these steps alone, for 28.00 ms each.' in said \
+            and 'Do the extra work of these steps less often' in said if says else 'far longer' not in said
+        wrong += [] if good else [f'{sorted(slow)}: {said}']
+    return wrong
+
+
 def folded(binary, scratch):
     """The tree of modules as stacks: what all of them have of their own is what the roots come to."""
     path = os.path.join(DATA, 'cpu_lstm.pt.trace.json.gz')
@@ -754,7 +778,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, nested_calls, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, gloo_late_rank, repeated_steps, repeated_over_ranks, same_figures, habits, recompiled, folded, whole_names, of_no_operator, hostile_pickle, spans):
+        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, nested_calls, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, gloo_late_rank, repeated_steps, repeated_over_ranks, same_figures, habits, recompiled, periodic, folded, whole_names, of_no_operator, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

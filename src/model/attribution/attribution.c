@@ -236,6 +236,7 @@ static struct ss_time_host blank_host(struct ss_str name, const struct ss_window
 		.windows = *w,
 		.memory = { .allocator = none, .grower = none },
 		.precision.wide_kernel = none,
+		.extra = none,
 		.recompiled = ss_recompiled_none(),
 		.input = { .name = none, .detail = none, .caller = none },
 	};
@@ -295,7 +296,7 @@ static bool attribute(struct ss_attr_build *b, struct ss_err *err)
 	struct ss_host *h = b->h;
 	/* Claims take the most memory: none of it for what was read of the file until now. */
 	ss_file_forget(&h->x.file, h->x.file.bytes);
-	if (!claim_host(b) || !build_units(b))
+	if (!claim_host(b) || !build_units(b) || !ss_find_extra(b))
 		return ss_fail_mem(err);
 	note_frameworks(b);
 	b->out->has_host = b->starter != NULL;
@@ -427,6 +428,7 @@ static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact,
 	t->memory.allocator = ss_intern_str(k, t->memory.allocator);
 	t->memory.grower = ss_intern_str(k, t->memory.grower);
 	t->precision.wide_kernel = ss_intern_str(k, t->precision.wide_kernel);
+	t->extra = ss_intern_str(k, t->extra);
 	t->recompiled.changed = ss_intern_str(k, t->recompiled.changed);
 	t->recompiled.function = ss_intern_str(k, t->recompiled.function);
 	keep_subject(&t->input, k);

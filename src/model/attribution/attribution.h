@@ -103,6 +103,8 @@ struct ss_time_host {
 	size_t units_left_out;	   /* devices behind the first SS_MOST_UNITS */
 	struct ss_memory_trend memory;
 	struct ss_precision precision;
+	struct ss_str extra;	   /* runs in each step that takes far longer, and in no other: "evaluate (main.py:9)"; "" */
+	uint64_t extra_ps;	   /* all its time */
 	struct ss_recompiled recompiled; /* of the function that compiling takes longest for */
 	struct ss_time_subject input; /* the slowest stage of the input, name "" for unknown */
 	bool python_input;	   /* a stage of it calls Python */

@@ -16,6 +16,11 @@
 #define SS_OUTLIER_OF_LARGEST 0.2
 /* Outliers matter if what they take beyond usual steps is this much of the recording. */
 #define SS_OUTLIER_SHARE 0.10
+/*
+ * Steps are slow at equal distances, and not by chance, if so few of all ways to choose as many have
+ * equal distances.
+ */
+#define SS_CHANCE 0.05
 /* With fewer steps no step is judged unusual. */
 #define SS_LEAST_STEPS_OF_OUTLIERS 5
 /*

@@ -310,37 +310,6 @@ static bool use_found(struct ss_windows *out, const struct ss_steps *s, const st
 
 /* ---- all ---- */
 
-/* The usual length, and which take far longer. */
-static bool find_outliers(struct ss_windows *w)
-{
-	uint64_t *v = malloc((w->n + 1) * sizeof(*v)), excess_ps = 0, longest_ps;
-	if (!v)
-		return false;
-	for (size_t i = 0; i < w->n; i++)
-		v[i] = ss_safe_between(w->v[i].begin_ps, w->v[i].end_ps);
-	qsort(v, w->n, sizeof(*v), ss_cmp_u64);
-	w->typical_ps = w->n ? v[w->n / 2] : 0;
-	longest_ps = w->n ? v[w->n - 1] : 0;
-	free(v);
-	for (size_t i = 0; i < w->n; i++) {
-		uint64_t dur_ps = ss_safe_between(w->v[i].begin_ps, w->v[i].end_ps);
-		double beyond = SS_OUTLIER_OF_LARGEST * (double)(longest_ps - w->typical_ps);
-		w->v[i].outlier = (double)dur_ps > SS_OUTLIER_RATIO * (double)w->typical_ps &&
-				  (double)(dur_ps - w->typical_ps) >= beyond;
-		w->noutliers += w->v[i].outlier;
-		excess_ps += w->v[i].outlier ? dur_ps - w->typical_ps : 0;
-	}
-	/* Half of the steps are no outliers, and a program that is just irregular has none. */
-	bool few = w->n >= SS_LEAST_STEPS_OF_OUTLIERS && w->noutliers * 3 <= w->n;
-	bool matters = w->n && (double)excess_ps > SS_OUTLIER_SHARE * (double)ss_safe_between(w->begin_ps, w->end_ps);
-	if (few && matters)
-		return true;
-	for (size_t i = 0; i < w->n; i++)
-		w->v[i].outlier = false;
-	w->noutliers = 0;
-	return true;
-}
-
 /*
  * Does the event say that the program ran? Python's frames are around the profiler's own start and
  * stop as well.
@@ -451,7 +420,7 @@ static bool find_windows(struct ss_windows *out, struct ss_host *h, struct ss_er
 	} else if (ok) {
 		ok = whole_recording(out, h) || ss_fail_mem(err);
 	}
-	ok = ok && (find_outliers(out) || ss_fail_mem(err));
+	ok = ok && (ss_windows_find_outliers(out) || ss_fail_mem(err));
 	return ok;
 }
 

@@ -33,7 +33,7 @@ struct ss_windows {
 	struct ss_window *v; /* ascending, disjoint */
 	size_t n;
 	int64_t begin_ps, end_ps; /* of all; of the recording where there are no steps */
-	uint64_t typical_ps;	  /* median length; 0 without steps */
+	uint64_t typical_ps;	  /* median length, of usual steps if more than a third takes far longer; 0 without steps */
 	size_t noutliers, ncut;	  /* ncut: cut off by the begin or end of the recording, and left out */
 	struct ss_str name;	  /* of the marker: "train"; "" */
 	const struct ss_line *line; /* on which the program marks them, NULL */
@@ -51,6 +51,10 @@ const struct ss_all_windows *ss_model_windows(struct ss_model *m, struct ss_err 
 
 /* Makes what w points to outlive its host. False: memory is out. */
 bool ss_windows_intern(struct ss_windows *w, struct ss_intern *k);
+/* outliers.c: which steps take far longer than most. False: memory is out. */
+bool ss_windows_find_outliers(struct ss_windows *w);
+/* 3 where every third step, and no other, takes far longer, and this is not chance; else 0. */
+int64_t ss_windows_period(const struct ss_windows *w);
 /* behind.c: marks of programs that are not waited for become the time in which threads did their work. */
 bool ss_windows_follow_work(struct ss_windows *w, const struct ss_plane *p);
 /* launched.c: the same of GPUs, whose work ends at last_ps: the time in which they did what each mark launched. */

@@ -306,6 +306,8 @@ bool ss_facts_time(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 	PACK_U(p, t->precision.narrow_ps);
 	PACK_S(p, t->precision.wide_kernel);
 	PACK_U(p, t->precision.wide_kernel_ps);
+	PACK_S(p, t->extra);
+	PACK_U(p, t->extra_ps);
 	recompiled(p, &t->recompiled);
 	struct ss_known nothing = ss_known_device(NULL, 0);
 	subjects(p, &nothing, &t->input, 1);
