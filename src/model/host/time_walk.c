@@ -193,6 +193,18 @@ bool ss_time_walk_next(struct ss_time_walk *w, struct ss_line **line, uint32_t *
 	return false;
 }
 
+bool ss_time_walk_run(struct ss_time_walk *w, struct ss_line **line, uint32_t *event, uint32_t *n)
+{
+	*n = 1;
+	if (w->sorted || w->n != 1 || w->order[w->heap[0].line])
+		return ss_time_walk_next(w, line, event);
+	*line = &w->p->lines[w->heap[0].line];
+	*event = w->heap[0].at;
+	*n = (*line)->ev.n - *event;
+	w->n = 0;
+	return true;
+}
+
 void ss_time_walk_free(struct ss_time_walk *w)
 {
 	for (uint32_t i = 0; !w->forked && w->order && i < w->p->nlines; i++)

@@ -51,6 +51,11 @@ bool ss_time_walk_init(struct ss_time_walk *w, struct ss_plane *p, const bool *s
 /* One more walk from where `from` stands, for another thread; `from` must live longer. Fails and is freed as the above. */
 bool ss_time_walk_fork(struct ss_time_walk *w, const struct ss_time_walk *from);
 bool ss_time_walk_next(struct ss_time_walk *w, struct ss_line **line, uint32_t *event);
+/*
+ * The same for a caller that takes `n` events at once, which follow each other in the line: all of
+ * a line that is alone.
+ */
+bool ss_time_walk_run(struct ss_time_walk *w, struct ss_line **line, uint32_t *event, uint32_t *n);
 void ss_time_walk_free(struct ss_time_walk *w);
 
 #endif

@@ -127,17 +127,18 @@ static bool says_nothing(struct core *c, const struct ss_line *l, bool *ok)
 	return true;
 }
 
-static bool run_pass(void *passes, size_t i, struct ss_err *err)
+static bool run_pass(void *passes, size_t half, struct ss_err *err)
 {
-	struct pass *pass = (struct pass *)passes + i;
+	struct pass *pass = (struct pass *)passes + half;
 	struct ss_forget forget = { .h = pass->c->d.h };
 	struct ss_line *l;
-	uint32_t event;
+	uint32_t first, n;
 	bool ok = true;
-	while (ok && ss_time_walk_next(&pass->walk, &l, &event)) {
-		ok = add_event(pass, l, event);
-		ss_forget_passed(&forget, l, event);
-	}
+	while (ok && ss_time_walk_run(&pass->walk, &l, &first, &n))
+		for (uint32_t i = first; ok && i - first < n; i++) {
+			ok = add_event(pass, l, i);
+			ss_forget_passed(&forget, l, i);
+		}
 	ss_forget_rest(&forget);
 	return ok || ss_fail_mem(err);
 }

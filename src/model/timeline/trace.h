@@ -61,6 +61,7 @@ struct ss_track {
 	uint32_t nrows;		/* greatest nesting depth + 1, at most 256 */
 	uint32_t *order;	/* position -> event of the line; NULL: the same */
 	uint8_t *level, *block;	/* per position, per SS_TRACE_BLOCK positions */
+	bool hides;		/* some levels are SS_TRACE_HIDDEN */
 	uint8_t *row;		/* per position; NULL: all in row 0 */
 	struct ss_track_flow *flows; /* by position */
 	uint32_t nflows;

@@ -441,6 +441,12 @@ static struct ss_track *new_track(struct build *b, const struct prep *p, enum ss
 	return t;
 }
 
+static void hide_one(struct ss_track *t, uint32_t pos)
+{
+	t->level[pos] = SS_TRACE_HIDDEN;
+	t->hides = true;
+}
+
 /*
  * What is never drawn: internal names, and times before the start of the session, which only damage
  * makes.
@@ -448,18 +454,18 @@ static struct ss_track *new_track(struct build *b, const struct prep *p, enum ss
 static void hide(struct ss_track *t, const struct prep *p)
 {
 	for (uint32_t pos = 0; pos < t->n && (int64_t)ss_track_begin_ps(t, pos) < 0; pos++)
-		t->level[pos] = SS_TRACE_HIDDEN;
+		hide_one(t, pos);
 	for (uint32_t pos = 0; p->hidden_meta && pos < t->n; pos++) {
 		uint32_t meta = ss_display_meta(p->line, ss_track_event(t, pos));
 		if (meta != SS_NONE && p->hidden_meta[meta])
-			t->level[pos] = SS_TRACE_HIDDEN;
+			hide_one(t, pos);
 	}
 	/* The flow of a hidden event is not drawn either. */
 	uint32_t kept = 0;
-	for (uint32_t i = 0; i < t->nflows; i++)
+	for (uint32_t i = 0; t->hides && i < t->nflows; i++)
 		if (t->level[t->flows[i].pos] != SS_TRACE_HIDDEN)
 			t->flows[kept++] = t->flows[i];
-	t->nflows = kept;
+	t->nflows = t->hides ? kept : t->nflows;
 }
 
 /* Positions of a line grouped by the name of the event; each group becomes a track. */
@@ -537,7 +543,7 @@ static struct ss_track view_of(const struct prep *p)
 static void take_async_out(struct ss_track *t, const struct prep *p)
 {
 	for (uint32_t i = 0; i < p->nasync; i++)
-		t->level[p->async[i]] = SS_TRACE_HIDDEN;
+		hide_one(t, p->async[i]);
 }
 
 static bool add_line(struct build *b, struct prep *p)

@@ -434,6 +434,10 @@ static inline bool set_row(struct ss_track *t, uint32_t pos, unsigned row)
 	return true;
 }
 
+/*
+ * Levels are read only if some are hidden: memory that is read before it is written is mapped
+ * twice.
+ */
 static bool slice_levels(struct ss_track *t, struct pass *p, struct found *f)
 {
 	const struct ss_track_flow *flow = t->flows, *flows_end = t->nflows ? flow + t->nflows : flow;
@@ -442,7 +446,7 @@ static bool slice_levels(struct ss_track *t, struct pass *p, struct found *f)
 	run.first = run.n = 0;
 	for (uint32_t pos = 0, n = t->n; pos < n; pos++) {
 		const struct ss_track_flow *own = flow != flows_end && flow->pos == pos ? flow++ : NULL;
-		if (levels[pos] == SS_TRACE_HIDDEN)
+		if (t->hides && levels[pos] == SS_TRACE_HIDDEN)
 			continue;
 		uint32_t i = ss_track_event(t, pos);
 		if (i - run.first >= run.n)
