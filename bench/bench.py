@@ -11,6 +11,7 @@ events) one that came grouped. Each figure is CPU time, user and system, or peak
   warm        one more answer of a running server over HTTP, mean of many; XProf: the second call in one process, without HTTP
   first       from starting the server to its first answer (the list of runs)
   floor       a naive walk over every event and stat of the file, which builds nothing
+  picture     CPU of a timeline's first answer in a fresh server, as a ratio to the floor, and on all processors to on one
   programs    memory_viewer on compiled programs of 1,000 and 37,000 instructions
   hosts       one answer over many hosts of 1 MB, beside as many answers over one of them; the verdict over 1,000 hosts of 1.5 MB of
               one job, beside their overview; and 4,000 small hosts in 16 shards, merged and served
@@ -343,6 +344,27 @@ def bench_warm(report, events, logdir, peer, only):
         print(f'{"server after all of these":44} {server.peak_kb() / 1024:9.1f} MB')
 
 
+def first_picture_cpu_s(logdir, before=''):
+    with serving.Server(f'{before} {BIN} serve --logdir {{logdir}} --port {{port}}', logdir, 120) as server:
+        begin = server.cpu_s()
+        status, body = server.get('/api/timeline', {'run': RUN, 'host': HOST})
+        if status != 200:
+            raise RuntimeError(f'api/timeline: HTTP {status}: {body[:200]!r}')
+        return server.cpu_s() - begin
+
+
+def bench_first_picture(report, events, logdir, base, only):
+    """The layout of a timeline, cold, on which its first picture waits. Threads must not keep each other waiting: the same work on one
+    processor costs hardly less CPU."""
+    if only not in 'first picture, cold':
+        return
+    every = statistics.median(first_picture_cpu_s(logdir) for _ in range(3))
+    one = statistics.median(first_picture_cpu_s(logdir, f'taskset -c {min(os.sched_getaffinity(0))}') for _ in range(3))
+    report.row(events, 'first picture, cold, CPU', 'cpu_s', every, None, ('x', 4 * base['cpu_s']),
+               f'{every / base["cpu_s"]:.1f}x the floor (target 4)')
+    report.check(events, 'first picture, all processors to one, CPU', every / one, f'{every / one:.2f} (target 1.3)', every / one <= 1.3)
+
+
 def bench_start(report, events, logdir, peers, only):
     if only not in 'server start to first answer':
         return
@@ -601,6 +623,7 @@ def bench_profile(report, events, kind, peers, args, generator):
                 f'{size / 1e9 / base["cpu_s"]:.2f} GB/s')
     if not kind:
         bench_start(report, events, logdir, peers, args.only)
+        bench_first_picture(report, events, logdir, base, args.only)
     peer = Peer(path, events, peers, args.fresh)
     bench_cold(report, events, path, size, base, peer, args)
     bench_findings(report, events, path, args.only)
