@@ -7,6 +7,7 @@
  */
 #include "model/preprocess/group.h"
 
+#include "base/bisect.h"
 #include "base/safe.h"
 
 #include <stdlib.h>
@@ -193,12 +194,29 @@ static inline int32_t step_group(struct cursor *c, const int32_t *group, const s
 	return find_step(c, l->ev.begin_ps[i], ss_xevents_end_ps(&l->ev, i)) ? group[c->at] : SS_NO_GROUP;
 }
 
-/* Of a line without groups, as runs, which no one need pack. *few: there are few, and the line has them. */
+/*
+ * Behind the last event, from `i` on, that begins within the step that was found last: all these
+ * overlap it. The line is in the order of time.
+ */
+static uint32_t end_of_step(const struct cursor *c, const struct ss_line *l, uint32_t i)
+{
+	int64_t end_ps = ss_xevents_end_ps(c->steps, c->at);
+	uint32_t lo = i + 1, hi = l->ev.n;
+	if (l->ev.begin_ps[i] < c->steps->begin_ps[c->at] || l->ev.begin_ps[i] > end_ps)
+		return lo;
+	SS_BISECT(lo, hi, mid, l->ev.begin_ps[mid] <= end_ps);
+	return lo;
+}
+
+/*
+ * Of a line without groups, as runs, which no one need pack. *few: there are few, and the line has
+ * them.
+ */
 static bool spread_runs(struct cursor c, const int32_t *group, struct ss_line *l, bool *few)
 {
 	SS_VEC(struct ss_group_run) runs = { 0 };
 	*few = true;
-	for (uint32_t i = 0; *few && i < l->ev.n; i++) {
+	for (uint32_t i = 0; *few && i < l->ev.n; i = end_of_step(&c, l, i)) {
 		int32_t id = step_group(&c, group, l, i);
 		if (runs.n && runs.v[runs.n - 1].group == id)
 			continue;
