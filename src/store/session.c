@@ -66,6 +66,13 @@ static bool add_if_new(struct session *s, const struct ss_run *run)
 	return add_run(s, run);
 }
 
+/* Of one log directory: profilers of a job write there, those of another job elsewhere. */
+static bool beside(const struct ss_run *a, const struct ss_run *b)
+{
+	size_t x = ss_str_rchr(a->dir, '/'), y = ss_str_rchr(b->dir, '/');
+	return x != SS_NPOS && y != SS_NPOS && ss_str_eq(ss_str_sub(a->dir, 0, x), ss_str_sub(b->dir, 0, y));
+}
+
 /* Runs near this one, the nearest first; NULL when memory is out. */
 static struct near *near_runs(const struct ss_store *s, const struct ss_run *run, size_t *n)
 {
@@ -76,7 +83,7 @@ static struct near *near_runs(const struct ss_store *s, const struct ss_run *run
 		return v;
 	for (size_t i = 0; i < s->nruns; i++) {
 		const struct ss_run *r = &s->runs[i];
-		if (r != run && r->nhosts && time_of_name(r->name, &other) && llabs(other - own) <= SS_SESSION_SECONDS)
+		if (r != run && r->nhosts && beside(r, run) && time_of_name(r->name, &other) && llabs(other - own) <= SS_SESSION_SECONDS)
 			v[(*n)++] = (struct near){ r, llabs(other - own) };
 	}
 	if (*n)

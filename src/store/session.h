@@ -14,10 +14,10 @@
 typedef bool ss_together_fn(const struct ss_run *a, const struct ss_run *b);
 
 /*
- * The run with all hosts of its recording: those of runs whose names are times ("2026_11_20_10_00_04") near its
- * own, too, the nearest first, as long as no host occurs twice (else they are other recordings of the same hosts)
- * and `together` (NULL: always) agrees. `run` itself where no other belongs to it; what is made is in `arena` and
- * points into the store. NULL when memory is out.
+ * The run with all hosts of its recording: those of runs beside it in one directory whose names are times
+ * ("2026_11_20_10_00_04") near its own, too, the nearest first, as long as no host occurs twice (else they are other
+ * recordings of the same hosts) and `together` (NULL: always) agrees. `run` itself where no other belongs to it; what
+ * is made is in `arena` and points into the store. NULL when memory is out.
  */
 const struct ss_run *ss_session_run(const struct ss_store *s, const struct ss_run *run, ss_together_fn *together,
 				    struct ss_arena *arena);

@@ -474,6 +474,8 @@ static void joins_runs_of_one_recording(void **state)
 	make_file("plugins/profile/2026_11_20_10_00_50/host2.xplane.pb", "x");
 	make_file("plugins/profile/2026_11_20_10_02_00/host3.xplane.pb", "x");
 	make_file("plugins/profile/other/host4.xplane.pb", "x");
+	/* Another log directory is another job's, also where it named its run by the same second. */
+	make_file("job/plugins/profile/2026_11_20_10_00_04/host5.xplane.pb", "x");
 	scan(&s, NULL);
 	const struct ss_run *run = ss_store_run(&s, SS_STR("2026_11_20_10_00_04"));
 	const struct ss_run *whole = ss_session_run(&s, run, NULL, &arena);
@@ -488,6 +490,8 @@ static void joins_runs_of_one_recording(void **state)
 	run = ss_store_run(&s, SS_STR("other"));
 	assert_ptr_equal(ss_session_run(&s, run, NULL, &arena), run);
 	run = ss_store_run(&s, SS_STR("2026_11_20_10_02_00"));
+	assert_ptr_equal(ss_session_run(&s, run, NULL, &arena), run);
+	run = ss_store_run(&s, SS_STR("job/2026_11_20_10_00_04"));
 	assert_ptr_equal(ss_session_run(&s, run, NULL, &arena), run);
 	ss_arena_release(&arena);
 	ss_store_free(&s);
