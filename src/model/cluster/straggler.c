@@ -470,6 +470,20 @@ static bool judge_losses(struct ss_straggler_metrics *j, struct ss_err *err)
 	return ss_straggler_find_cause(j->c, j->x, j->s, SS_NO_HOST, &v->cause, err);
 }
 
+/* Only hosts that meet can wait for each other. */
+static bool any_linked(const struct ss_straggler_metrics *j)
+{
+	for (size_t h = 0; h < j->c->hosts.n; h++)
+		if (j->c->hosts.v[h].clock.state != SS_CLOCK_UNKNOWN)
+			return true;
+	return false;
+}
+
+static bool judge_steps(struct ss_straggler_metrics *j, struct ss_err *err)
+{
+	return j->nslow >= few_steps(j) ? judge_losses(j, err) : judge_few(j, err);
+}
+
 static bool judge(struct ss_straggler_metrics *j, struct ss_err *err)
 {
 	struct ss_straggler_verdict *v = &j->s->verdict;
@@ -490,9 +504,13 @@ static bool judge(struct ss_straggler_metrics *j, struct ss_err *err)
 		return true;
 	v->lost_us_per_step = lost_of(j, SS_NO_HOST);
 	v->steps_frac = (double)j->nslow / (double)ns;
-	if (j->nslow >= few_steps(j))
-		return judge_losses(j, err);
-	return judge_few(j, err);
+	if (!judge_steps(j, err))
+		return false;
+	if (v->kind == SS_STRAGGLER_BALANCED && !any_linked(j)) {
+		v->kind = SS_STRAGGLER_INCONCLUSIVE;
+		v->why = "no collective links the hosts: nothing shows that one waits for another, or that they are of one job";
+	}
+	return true;
 }
 
 static bool any_stranger(const struct ss_straggler_metrics *j)
