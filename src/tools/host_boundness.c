@@ -252,11 +252,21 @@ static void put_evidence(struct ss_table *t, const struct ss_time_host *h, const
 	}
 }
 
+/* Devices can show it themselves: by what they run, or by the launches of it. */
+static bool any_cause(const struct ss_time_host *h)
+{
+	for (size_t i = 0; i < h->nunits; i++)
+		for (int c = 0; c < SS_TIME_COUNT; c++)
+			if (is_host((enum ss_time_class)c) && in_all(&h->units[i], (enum ss_time_class)c))
+				return true;
+	return false;
+}
+
 /* Notes on what the tables cannot show, and why. */
 static void put_notes(struct ss_result *out, const struct ss_time_host *h)
 {
 	struct ss_str text = SS_STR("");
-	if (h->nunits && !h->has_host)
+	if (h->nunits && !h->has_host && !any_cause(h))
 		text = ss_arena_printf(out->arena,
 				       "The recording of host '" SS_FMT "' has no thread that starts programs, so it does not "
 				       "show what the devices wait for. Record the host as well", SS_ARG(h->name));

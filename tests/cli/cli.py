@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The command line: statuses, what goes to stdout and to stderr, and what is said about bad input."""
+import contextlib
 import csv
 import gzip
 import json
@@ -7,6 +8,7 @@ import os
 import resource
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -657,6 +659,16 @@ def number_of(b):
 start_of_recording = re.compile(rb'[\x80-\xff]{7}[\xeb-\xed]\x18')
 
 
+def causes_that_devices_show(c):
+    """A note that the host does not show why devices wait stands beside no cause."""
+    for path, noted in (('profiles/synth_tpu1', True), ('profiles/synth_tpu_infeed', False), ('others/perfetto', False)):
+        argv = ['tool', 'host_boundness', os.path.join(profiles.ROOT, '..', path), '--format', 'json']
+        answer = json.loads(c.run(argv).stdout)
+        causes = next(t['nrows'] for t in answer['tables'] if t['name'] == 'causes')
+        note = 'does not show what the devices wait for' in json.dumps(answer['notes'])
+        c.check(f'causes of {path}', (note, causes > 0) == (noted, not noted), (note, causes))
+
+
 def no_wrong_culprit(c, scratch):
     """Files of another job, copies, cut files and missing hosts among a run's: named, left out, and nobody is accused for them."""
     def made(name, case):
@@ -686,6 +698,15 @@ def no_wrong_culprit(c, scratch):
         offset = clocks[host]['offset_us'] - (hours * 3.6e9 if hours < 1000 else 0)
         c.check(f'a clock {hours} hours off', (kind, who, months) == ('straggler', 'host2', hours > 1000) and clocks[host]['state'] == 'corrected' and
                 all(r['uncertainty_us'] < 0.1 for r in clocks.values()) and (months or abs(offset) < 60), (kind, who, notes, clocks))
+    path = os.path.join(scratch, 'unrelated')
+    os.makedirs(path)
+    nsys = os.path.join(profiles.ROOT, '..', 'others', 'nsys', 'run', 'node7.sqlite')
+    for name, hours in (('a', 0), ('b', 1)):
+        shutil.copyfile(nsys, os.path.join(path, f'{name}.sqlite'))
+        with contextlib.closing(sqlite3.connect(os.path.join(path, f'{name}.sqlite'))) as db, db:
+            db.execute('update TARGET_INFO_SESSION_START_TIME set utcEpochNs = utcEpochNs + ?', (hours * 3600 * 10 ** 9,))
+    kind, host, notes, _ = verdict_of(c, path)
+    c.check('recordings that nothing links', (kind, host) == ('inconclusive', '') and 'of one job' in notes, (kind, host, notes))
     path, run = made('middle', 'slow_gpu')
     os.remove(os.path.join(run, 'host1.xplane.pb'))
     kind, host, notes, _ = verdict_of(c, path)
@@ -957,7 +978,7 @@ def documents(c):
 
 def check_all(binary, scratch):
     c = Checks(binary)
-    for part in (misuse, stray_file, help_and_version, answers, conclusions, same_bytes_same_answer, shares_agree, late_hosts, full_disk, riegeli, output_is_stdout,
+    for part in (misuse, stray_file, help_and_version, answers, conclusions, same_bytes_same_answer, shares_agree, causes_that_devices_show, late_hosts, full_disk, riegeli, output_is_stdout,
                  kept_output, output_is_the_profile, versions, documents):
         part(c)
     for part in (bad_input, older_files, bombs, one_answer_about_steps, parts, no_wrong_culprit, shard_numbers, programs, programs_of_hosts, terminal,
