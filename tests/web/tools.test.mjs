@@ -306,6 +306,9 @@ test("start page: device and step time of each run, once it is on the screen", {
 			/* When it was taken, where its own clock tells. */
 			const at = Number(await page.getAttribute(`[data-run="${run}"] [data-recorded]`, "data-recorded"));
 			if (f.recorded_s) assert.equal(at, f.recorded_s);
+			else assert.match(text, /file written/);
+			/* Its finding, also where it has no steps. */
+			assert.ok(text.includes(f.limit ?? ""), `${run}: ${f.limit}`);
 			assert.ok(text.includes(f.steps ? format.time_ps(f.step_ms * 1e9) : "no steps"), text);
 		}
 		if (real) {

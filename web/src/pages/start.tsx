@@ -101,7 +101,10 @@ function RunRow({ run, now_s, remote }: { run: Run; now_s: number; remote: boole
 				<span data-recorded={recorded_s} title={facts?.recorded_s ? "By the profile's own clock" : "When its file was written: the profile does not record its time"}>
 					{date_s(recorded_s)}
 				</span>{" "}
-				<span class="muted">{ago(recorded_s, now_s)}</span>
+				<span class="muted">
+					{facts && !facts.recorded_s ? "file written " : ""}
+					{ago(recorded_s, now_s)}
+				</span>
 			</td>
 			<td>
 				{facts && (
@@ -146,14 +149,19 @@ function RunRow({ run, now_s, remote }: { run: Run; now_s: number; remote: boole
 
 function StepTime({ facts }: { facts: RunFacts }) {
 	if (facts.steps === undefined) return <span class="muted">…</span>;
-	if (!facts.steps || typeof facts.step_ms !== "number") return <span class="muted">no steps</span>;
 	return (
 		<>
-			<span data-step={facts.step_ms}>{time_ps(facts.step_ms * 1e9)}</span>{" "}
-			<span class="muted">
-				{(facts.step_ms_deviation ?? 0) > 0 ? `± ${time_ps((facts.step_ms_deviation ?? 0) * 1e9)}, ` : ""}
-				{count(facts.steps)} {facts.steps === 1 ? "step" : "steps"}
-			</span>
+			{facts.steps && typeof facts.step_ms === "number" ? (
+				<>
+					<span data-step={facts.step_ms}>{time_ps(facts.step_ms * 1e9)}</span>{" "}
+					<span class="muted">
+						{(facts.step_ms_deviation ?? 0) > 0 ? `± ${time_ps((facts.step_ms_deviation ?? 0) * 1e9)}, ` : ""}
+						{count(facts.steps)} {facts.steps === 1 ? "step" : "steps"}
+					</span>
+				</>
+			) : (
+				<span class="muted">no steps</span>
+			)}
 			{facts.limit && <div class="run-waits">{facts.limit}</div>}
 		</>
 	);
