@@ -370,7 +370,7 @@ def scratch_directory(c):
     os.makedirs(os.path.join(bad, f'stepscope-{os.geteuid()}'))
     os.chmod(os.path.join(bad, f'stepscope-{os.geteuid()}'), 0o777)
     done = subprocess.run([c.binary, 'runs', os.path.join(c.scratch, 'a.tar')], env={**c.env, 'TMPDIR': bad}, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
-    c.check('a shared directory is refused', done.returncode == 1 and b'of yours alone' in done.stderr, done.stderr[:300])
+    c.check('a shared directory is refused', done.returncode == 1 and b'of your user alone' in done.stderr, done.stderr[:300])
 
 
 def commands(c):

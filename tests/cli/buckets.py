@@ -418,7 +418,7 @@ def credentials(c, s, roles):
     c.case('nobody, in a public bucket', ['summary', 's3://public/l'], 0, '3 files fetched', keys={})
     c.case('a wrong secret', ['runs', 's3://logs/x'], 1, 'the secret does not belong to the key', AWS_SECRET_ACCESS_KEY='x')
     c.case('a wrong key', ['runs', 's3://logs/x'], 1, 'are not known there', AWS_ACCESS_KEY_ID='x')
-    c.case('half of them', ['runs', 's3://logs/x'], 1, 'belong together', keys={'AWS_ACCESS_KEY_ID': KEY})
+    c.case('half of them', ['runs', 's3://logs/x'], 1, 'AWS_SECRET_ACCESS_KEY is not: set both', keys={'AWS_ACCESS_KEY_ID': KEY})
     s.session = SESSION
     c.case('a session', ['runs', 's3://logs/exp 1'], 0, 'objects', AWS_SESSION_TOKEN=SESSION)
     s.session = None
@@ -438,7 +438,7 @@ def credentials(c, s, roles):
     c.case('a web identity', ['runs', 's3://logs/exp 1'], 0, 'objects', keys={}, AWS_WEB_IDENTITY_TOKEN_FILE=token, AWS_ROLE_ARN='arn:aws:iam::1:role/r', AWS_ENDPOINT_URL_STS=roles.url)
     c.case('a web identity without a token', ['runs', 's3://logs/exp 1'], 1, 'cannot read the token', keys={}, AWS_WEB_IDENTITY_TOKEN_FILE='/none', AWS_ROLE_ARN='r')
     c.case('a container', ['runs', 's3://logs/exp 1'], 0, 'objects', keys={}, AWS_CONTAINER_CREDENTIALS_FULL_URI=roles.url + '/container', AWS_CONTAINER_AUTHORIZATION_TOKEN='Bearer c')
-    c.case('a container that refuses', ['runs', 's3://logs/exp 1'], 1, 'answers with status 401', keys={}, AWS_CONTAINER_CREDENTIALS_FULL_URI=roles.url + '/container')
+    c.case('a container that refuses', ['runs', 's3://logs/exp 1'], 1, 'answered with status 401', keys={}, AWS_CONTAINER_CREDENTIALS_FULL_URI=roles.url + '/container')
     c.case('a container elsewhere', ['runs', 's3://logs/exp 1'], 1, 'is not encrypted', keys={}, AWS_CONTAINER_CREDENTIALS_FULL_URI='http://192.0.2.1/container')
     s.regions['logs'] = 'eu-west-3'
     c.case('a machine', ['runs', 's3://logs/exp 1'], 0, 'objects', keys={}, AWS_EC2_METADATA_DISABLED='', AWS_EC2_METADATA_SERVICE_ENDPOINT=roles.url)
@@ -585,7 +585,7 @@ sts =
     ask('a role for a container', 'plain role', 1, 'takes its credentials from credential_source = EcsContainer, which has none')
     ask('a web identity of a profile', 'web', 0, 'objects')
     c.check('its session has a name', roles.roles[-1:] == [('arn:aws:iam::1:role/w', 'stepscope', None, None)], roles.roles)
-    ask('a web identity without a role', 'roleless', 1, 'no role for it')
+    ask('a web identity without a role', 'roleless', 1, 'is set, but no role')
     ask('servers of a profile', 'services', 0, 'objects', AWS_ENDPOINT_URL_STS='', AWS_ENDPOINT_URL='')
     roles.life = -10
     ask('a role that is over', 'web', 1, 'have expired')

@@ -135,7 +135,7 @@ def layouts(scratch):
         ('a pointer of DVC', {host + '.dvc': b'outs:\n- md5: 00\n'}, '', 'dvc pull'),
         ('a copy of rsync in work', {RUN + '.host0.xplane.pb.aB12cD': whole[:90]}, '', 'copy or a download that has not finished'),
         ('a download of the AWS CLI in work', {host + '.6eF3bC9a': whole[:90]}, '', 'copy or a download that has not finished'),
-        ('a file that iCloud holds', {RUN + '.host0.xplane.pb.icloud': b'bplist00'}, '', 'iCloud has not fetched'),
+        ('a file that iCloud holds', {RUN + '.host0.xplane.pb.icloud': b'bplist00'}, '', 'placeholder for a file in iCloud'),
         ('only the trace for Perfetto', {RUN + 'perfetto_trace.json.gz': gzip.compress(b'{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1}]}')}, '', 'JAX writes for Perfetto.*holds no'),
         ('directories without files', {'plugins/profile/a': None, 'plugins/profile/b': None}, '', 'hold no file that can be opened'),
         # files of other tools
