@@ -25,6 +25,7 @@ LIMITS = {
     'html': 150,
 }
 LINE_LIMIT = 2500
+PLANE_LIMIT = 2500
 GPUS = 80_000
 FILE_LIMIT = (24, 96 << 20)     # for each byte of a file that is no XSpace, and once: the budget, and what a process takes
 
@@ -69,6 +70,20 @@ def lines(top, n, plane):
                                           *[[3, 2, [[1, 0, i + 1], [2, 2, b's%d' % i], [3, 0, 1000], [4, 2, [[1, 0, 1], [2, 0, i * 1000], [3, 0, 800]]]]]
                                             for i in range(n)]]]]))
     return path
+
+
+def planes(top, n):
+    """A profile of n planes without lines, long enough that all are read."""
+    path = os.path.join(top, f'planes{n}.xplane.pb')
+    with open(path, 'wb') as f:
+        f.write(xspace.serialize([[1, 2, [[1, 0, i + 1], [2, 2, b'p%0300d' % i]]] for i in range(n)]))
+    return path
+
+
+def each_plane(binary, top):
+    """Bytes for each plane more. Had each a block of memory for what is derived of it, it were 4,000 at least."""
+    few, many = (min(peak(binary, 'trace_viewer@', planes(top, n), top) for _ in range(3)) for n in (5_000, 45_000))
+    return (many - few) / 40_000
 
 
 def each_line(binary, plane, top):
@@ -118,6 +133,7 @@ def check_all(binary, top):
         c.within(what, bytes_each if bytes_each and bytes_each > 0 else None, limit, 'bytes for each event')
     for plane in (b'/host:CPU', b'/device:GPU:0'):
         c.within(plane.decode(), each_line(binary, plane, top), LINE_LIMIT, 'bytes for each line')
+    c.within('planes', each_plane(binary, top), PLANE_LIMIT, 'bytes for each plane')
     for path in (gpus(top, 'nsys.sqlite', *NSYS), gpus(top, 'rocpd.db', *ROCPD, "INSERT INTO rocpd_info_agent_0a VALUES(?, 'GPU')")):
         limit = FILE_LIMIT[0] * os.path.getsize(path) + FILE_LIMIT[1]
         c.within(os.path.basename(path), peak(binary, 'overview_page', path, top), limit, 'bytes')

@@ -34,7 +34,7 @@ void ss_display_run(const struct ss_display_line *l, uint32_t i, bool leaps, str
 struct display {
 	struct ss_host *h;
 	struct ss_display_plane *planes;
-	struct ss_arena *arenas;	/* per plane: each is derived on a thread of its own */
+	struct ss_arena *arenas;	/* per plane, for what is derived: on a thread of its own */
 	struct ss_arena arena;
 };
 
@@ -56,8 +56,6 @@ static bool derive_plane(void *display, size_t i, struct ss_err *err)
 {
 	struct display *s = display;
 	struct ss_display_plane *p = &s->planes[i];
-	if (!begin_plane(p, &s->h->planes[i], &s->arenas[i]))
-		return ss_fail_mem(err);
 	if (s->h->preprocessed)
 		return true;
 	if (p->base.kind == SS_PLANE_GPU)
@@ -67,6 +65,9 @@ static bool derive_plane(void *display, size_t i, struct ss_err *err)
 
 static bool derive(struct display *s, struct ss_err *err)
 {
+	for (uint32_t i = 0; i < s->h->nplanes; i++)
+		if (!begin_plane(&s->planes[i], &s->h->planes[i], &s->arena))
+			return ss_fail_mem(err);
 	return ss_parallel(s->h->nplanes, 0, derive_plane, s, err) &&
 	       (s->h->preprocessed || ss_derive_launches(s->h, s->planes, &s->arena, err));
 }
