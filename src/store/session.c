@@ -83,7 +83,8 @@ static struct near *near_runs(const struct ss_store *s, const struct ss_run *run
 		return v;
 	for (size_t i = 0; i < s->nruns; i++) {
 		const struct ss_run *r = &s->runs[i];
-		if (r != run && r->nhosts && beside(r, run) && time_of_name(r->name, &other) && llabs(other - own) <= SS_SESSION_SECONDS)
+		if (r != run && r->nhosts && beside(r, run) && time_of_name(r->name, &other) &&
+		    llabs(other - own) <= SS_SESSION_SECONDS)
 			v[(*n)++] = (struct near){ r, llabs(other - own) };
 	}
 	if (*n)
