@@ -293,6 +293,7 @@ const struct ss_tool ss_tool_distributed = {
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_ONLY_ALL_HOSTS | SS_TOOL_OURS | SS_TOOL_VISITS |
 		 SS_TOOL_OF_PARTS,
 	.present = ss_host_is_torch,
+	.needs = SS_NEEDS_RANKS,
 	.run = run,
 	.conclude = conclude,
 };

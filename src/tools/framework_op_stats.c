@@ -294,6 +294,7 @@ const struct ss_tool ss_tool_framework_op_stats = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_VISITS | SS_TOOL_OF_PARTS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS,
+	.needs = SS_NEEDS_FRAMEWORK_OPS,
 	.run = run,
 	.conclude = conclude,
 };

@@ -33,6 +33,17 @@ static bool has_hlo_ops(const struct ss_host *h)
 	return false;
 }
 
+static bool has_framework_ops(const struct ss_host *h)
+{
+	bool found = !h->imported.any;
+	for (uint32_t i = 0; i < h->nplanes; i++) {
+		const struct ss_xplane *x = h->planes[i].x;
+		found |= ss_xplane_has(x, SS_STAT_TF_OP) || ss_xplane_has(x, SS_STAT_HLO_OP) ||
+			 ss_xplane_has(x, SS_STAT_HLO_CATEGORY);
+	}
+	return found;
+}
+
 static bool of_category(const struct ss_host *h, enum ss_kineto kind)
 {
 	return h->imported.categories >> kind & 1;
@@ -93,6 +104,19 @@ static bool has_collectives(const struct ss_host *h)
 	return found;
 }
 
+/* A program of one process calls no collectives: its rank, and waiting for others, are not zero but unknown. */
+static bool has_ranks(const struct ss_host *h)
+{
+	static const struct ss_str begins[] = { SS_STR_INIT("c10d::"), SS_STR_INIT("gloo:"), SS_STR_INIT("nccl:"),
+						SS_STR_INIT("ucc:"),   SS_STR_INIT("mpi:"),  SS_STR_INIT("xccl:") };
+	for (uint32_t i = 0; i < h->nplanes; i++)
+		for (uint32_t k = 0; k < h->planes[i].x->nevent_meta; k++)
+			for (size_t n = 0; n < SS_COUNT(begins); n++)
+				if (ss_str_starts(h->planes[i].x->event_meta[k].name, begins[n]))
+					return true;
+	return has_collectives(h);
+}
+
 static bool marks_two_steps(const struct ss_host *h)
 {
 	return ss_host_marks_steps(h, 2);
@@ -115,6 +139,7 @@ unsigned ss_host_meets(const struct ss_host *h, unsigned needs)
 		{ SS_NEEDS_PATHS, has_paths },
 		{ SS_NEEDS_ALLOCATIONS, ss_host_has_allocations },
 		{ SS_NEEDS_COLLECTIVES, has_collectives },
+		{ SS_NEEDS_FRAMEWORK_OPS, has_framework_ops },
 		{ SS_NEEDS_OPERATORS, has_operators },
 		{ SS_NEEDS_CALLS, has_calls },
 		{ SS_NEEDS_KERNELS, has_kernels },
@@ -123,6 +148,7 @@ unsigned ss_host_meets(const struct ss_host *h, unsigned needs)
 		{ SS_NEEDS_STEPS, marks_steps },
 		{ SS_NEEDS_TWO_STEPS, marks_two_steps },
 		{ SS_NEEDS_HLO, ss_module_present },
+		{ SS_NEEDS_RANKS, has_ranks },
 	};
 	unsigned met = 0;
 	for (size_t i = 0; i < SS_COUNT(checks); i++)

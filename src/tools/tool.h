@@ -53,16 +53,18 @@ enum ss_needs {
 	SS_NEEDS_PATHS = 1 << 3,	/* the first, or operators of PyTorch's own profiler */
 	SS_NEEDS_ALLOCATIONS = 1 << 4,
 	SS_NEEDS_COLLECTIVES = 1 << 5,
+	SS_NEEDS_FRAMEWORK_OPS = 1 << 6, /* of a trace in another format: operations of a framework around its work */
 	/* Of traces in other formats: events of these categories. */
-	SS_NEEDS_OPERATORS = 1 << 6,
-	SS_NEEDS_CALLS = 1 << 7,	/* of the device's library, that name what they start */
-	SS_NEEDS_KERNELS = 1 << 8,
-	SS_NEEDS_COPIES = 1 << 9,
-	SS_NEEDS_DEVICE_WORK = 1 << 10,	/* kernels or copies */
-	SS_NEEDS_STEPS = 1 << 11,	/* marked ones */
-	SS_NEEDS_TWO_STEPS = 1 << 12,
-	SS_NEEDS_HLO = 1 << 13,		/* compiled programs */
-	SS_NEEDS_OF_ANY_HOST = SS_NEEDS_COLLECTIVES | SS_NEEDS_STEPS | SS_NEEDS_TWO_STEPS | SS_NEEDS_HLO,
+	SS_NEEDS_OPERATORS = 1 << 7,
+	SS_NEEDS_CALLS = 1 << 8,	/* of the device's library, that name what they start */
+	SS_NEEDS_KERNELS = 1 << 9,
+	SS_NEEDS_COPIES = 1 << 10,
+	SS_NEEDS_DEVICE_WORK = 1 << 11,	/* kernels or copies */
+	SS_NEEDS_STEPS = 1 << 12,	/* marked ones */
+	SS_NEEDS_TWO_STEPS = 1 << 13,
+	SS_NEEDS_HLO = 1 << 14,		/* compiled programs */
+	SS_NEEDS_RANKS = 1 << 15,	/* collectives of PyTorch's ranks, on devices or on the host */
+	SS_NEEDS_OF_ANY_HOST = SS_NEEDS_COLLECTIVES | SS_NEEDS_STEPS | SS_NEEDS_TWO_STEPS | SS_NEEDS_HLO | SS_NEEDS_RANKS,
 };
 
 /* A parameter of a request: k=v. */

@@ -321,15 +321,15 @@ def one_answer_about_steps(binary):
 
 
 OFFERED = ('critical_path', 'exposed_communication', 'what_if', 'hlo_stats', 'roofline_model', 'gpu_breakdown', 'operators',
-           'launches', 'memory_copies', 'collectives')
+           'launches', 'memory_copies', 'collectives', 'framework_op_stats')
 
 
 def offered_of(c, run):
-    """Of each tool that is asked of a run: is it offered, and how many rows has it? The clocks of hosts are no collectives."""
+    """Of each tool that is asked of a run: is it offered, and how many rows has it? Clocks are no collectives, idle time no operation."""
     for tool in c.json(f'/api/tools?run={run}')['tools']:
         if tool['name'] in OFFERED:
             tables = c.json(f'/api/tool/{tool["name"]}?run={run}')['tables']
-            yield tool['name'], tool['available'], sum(t['nrows'] for t in tables if t['name'] != 'clocks')
+            yield tool['name'], tool['available'], sum(t['nrows'] for t in tables if t['name'] not in ('clocks', 'with_idle'))
 
 
 def offered_with_rows(binary):
@@ -346,12 +346,17 @@ def offered_with_rows(binary):
                 compiled = kind in ('profiles', 'hosts')
                 for name, available, rows in offered_of(c, run):
                     offered.add((name, available))
-                    # Sends and receives to another slice, which is not in the recording.
-                    if (run, name) == ('synth_megascale/run', 'collectives'):
+                    # Sends and receives to another slice, which is not in the recording; how long a profiled device is idle.
+                    if (run, name) == ('synth_megascale/run', 'collectives') or (compiled and name == 'framework_op_stats'):
                         continue
                     if available and not rows or rows and not available and (
                             compiled or name not in ('hlo_stats', 'roofline_model')):
                         wrong.append((run, name, available, rows))
+    with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', os.path.dirname(profiles.ROOT)) as server:
+        other = Checks(server)
+        ranks = [next(t['available'] for t in other.json(f'/api/tools?run={run}')['tools'] if t['name'] == 'distributed')
+                 for run in ('torch/ranks', 'others/nsys/run', 'others/perfetto/run')]
+    c.check('ranks of a job', ranks == [True, False, False], ranks)
     c.check('offered where they have rows', not wrong and len(offered) == 2 * len(OFFERED), f'{wrong} {sorted(offered)}')
     return c
 
