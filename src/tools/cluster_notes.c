@@ -100,11 +100,11 @@ static bool name_runs(const struct ss_cluster *c, struct ss_result *out)
 	return ok;
 }
 
-bool ss_cluster_notes(const struct ss_cluster *c, struct ss_result *out)
+static bool say_notes(const struct ss_cluster *c, const char *cut, struct ss_result *out)
 {
 	bool ok = name_runs(c, out) &&
 		  name_hosts(c, is_missing, "have no recording here, so their part is unknown", out) &&
-		  name_hosts(c, is_cut, "have recordings that end early; only whole steps of them count", out) &&
+		  name_hosts(c, is_cut, cut, out) &&
 		  name_hosts(c, is_unreadable, "have files that cannot be read", out) &&
 		  name_hosts(c, is_stranger, "run another program than the others and are not compared with them", out);
 	for (size_t i = 0; ok && i < c->notes.n; i++) {
@@ -112,4 +112,14 @@ bool ss_cluster_notes(const struct ss_cluster *c, struct ss_result *out)
 		ss_result_note(out, c->notes.v[i].warning ? SS_WARNING : SS_INFO, text);
 	}
 	return ok;
+}
+
+bool ss_cluster_notes(const struct ss_cluster *c, struct ss_result *out)
+{
+	return say_notes(c, "have recordings that end early; only whole steps of them count", out);
+}
+
+bool ss_cluster_notes_of_whole(const struct ss_cluster *c, struct ss_result *out)
+{
+	return say_notes(c, "have recordings that end early and are not compared with the others, late or not", out);
 }

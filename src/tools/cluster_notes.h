@@ -7,6 +7,8 @@
 
 /* Notes of the cluster: hosts that are missing, cut or left out, clocks that are not aligned. */
 bool ss_cluster_notes(const struct ss_cluster *c, struct ss_result *out);
+/* The same of a tool that compares whole recordings alone. */
+bool ss_cluster_notes_of_whole(const struct ss_cluster *c, struct ss_result *out);
 /* The number of a step, as recorded, for a cell; -1 for none. */
 int64_t ss_step_cell(const struct ss_cluster *c, int64_t step);
 /*

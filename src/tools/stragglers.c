@@ -97,6 +97,19 @@ static void fill_hosts(struct ss_result *out, const struct ss_cluster *c, const 
 	}
 }
 
+/* What would decide between one host and chance. */
+static void say_more_steps(struct ss_result *out, const struct ss_straggler_verdict *v)
+{
+	if (!v->more_steps)
+		return;
+	struct ss_str text = ss_arena_printf(out->arena,
+					     "'" SS_FMT "' held up the others in %.0f of %u steps, which may be chance: record at "
+					     "least %u more step%s to learn whether it is always the same host",
+					     SS_ARG(v->host), v->steps_frac * v->nsteps, v->nsteps, v->more_steps,
+					     v->more_steps == 1 ? "" : "s");
+	ss_result_note(out, SS_INFO, text);
+}
+
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_straggler *s = ss_model_straggler(q->model, err);
@@ -106,10 +119,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	fill_verdict(out, &s->verdict);
 	fill_steps(out, c, s);
 	fill_hosts(out, c, s);
-	bool ok = true;
-	if (ok && s->verdict.why)
+	if (s->verdict.why)
 		ss_result_note(out, SS_INFO, ss_str_from(s->verdict.why));
-	ok = ok && ss_cluster_notes(c, out);
+	say_more_steps(out, &s->verdict);
+	bool ok = ss_cluster_notes_of_whole(c, out);
 	return ok || ss_fail_mem(err);
 }
 

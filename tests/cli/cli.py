@@ -636,6 +636,11 @@ def transfers_and_waits(c, scratch):
     # A step is as long on all hosts: what the others do in it is wait.
     meeting_hosts(scratch + '_slow', (500, 505, 500), steps=12, slow=[(2, 7, 4000)])
     c.case(['summary', scratch + '_slow'], 0, '1 of 12 steps takes far longer .* step 10; the time goes to compute on host host2: fusion.1')
+    # Too few steps: how many more would decide.
+    for steps, more in ((5, '1 more step'), (4, '2 more steps')):
+        meeting_hosts(f'{scratch}_{steps}', (500, 620), steps=steps)
+        c.case(['tool', 'stragglers', f'{scratch}_{steps}'], 0, 'inconclusive',
+               rf"'host1' held up the others in {steps - 1} of {steps - 1} steps, which may be chance: record at least {more} to learn")
     # Two processes of a host are no hosts of their own.
     of = os.path.join(ROOT, 'tests', 'data', 'torch', 'ranks')
     os.makedirs(scratch + '_ranks')
@@ -715,7 +720,7 @@ def no_wrong_culprit(c, scratch):
     with open(os.path.join(run, 'host0.xplane.pb'), 'rb+') as f:
         f.truncate(os.path.getsize(f.name) // 2)
     kind, host, notes, _ = verdict_of(c, path)
-    c.check('a host that is in time is cut', host in ('host2', '') and kind != 'balanced' and 'end early' in notes and 'host0' in notes, (kind, host, notes))
+    c.check('a host that is in time is cut', host in ('host2', '') and kind != 'balanced' and 'end early and are not compared' in notes and 'host0' in notes, (kind, host, notes))
     came = {(r['participants'], r['expected']) for r in rows(c, 'collectives', path, 'collectives') if r['step_num'] >= 0}
     c.check('devices of a host that is cut before its program are expected', came == {(4, 6)}, came)
     for what in ('missing', 'cut'):

@@ -16,6 +16,7 @@
 #define CONSTANT_FRAC 0.90
 #define CANDIDATE_FRAC 0.90 /* that it is no chance, for a host to be named where noise is large */
 #define LEAST_STEPS 3
+#define MOST_MORE_STEPS 100 /* far beyond what any two hosts need */
 #define DRIFT_CORRELATION 0.9
 
 const char *ss_straggler_kind_name(enum ss_straggler_kind kind)
@@ -218,6 +219,17 @@ static double lost_of(const struct ss_straggler_metrics *j, uint32_t host)
 	return sum * 1e-6 / (double)j->s->steps.n;
 }
 
+/* The least number of further steps, all of them slow because of this host, that make it certain. */
+static uint32_t steps_to_be_sure(const struct ss_straggler_metrics *j, uint32_t culprit_steps)
+{
+	uint32_t more = 0;
+	while (more < MOST_MORE_STEPS &&
+	       (ss_fewer_than(culprit_steps + more, j->nslow + more, 1.0 / (double)j->s->hosts.n) < SS_SURE_FRAC ||
+		j->s->steps.n + more < LEAST_STEPS))
+		more++;
+	return more;
+}
+
 static bool accuse(struct ss_straggler_metrics *j, size_t place, struct ss_err *err)
 {
 	struct ss_straggler_verdict *v = &j->s->verdict;
@@ -231,7 +243,7 @@ static bool accuse(struct ss_straggler_metrics *j, size_t place, struct ss_err *
 	v->confidence_frac = ss_fewer_than(h->culprit_steps, j->nslow, 1.0 / (double)j->s->hosts.n);
 	if (v->confidence_frac < SS_SURE_FRAC || j->s->steps.n < LEAST_STEPS) {
 		v->kind = SS_STRAGGLER_INCONCLUSIVE;
-		v->why = "record more steps to learn whether it is always the same host";
+		v->more_steps = steps_to_be_sure(j, h->culprit_steps);
 	}
 	return ss_straggler_find_cause(j->c, j->x, j->s, h->host, &v->cause, err);
 }

@@ -60,6 +60,7 @@ struct ss_straggler_verdict {
 	uint32_t nhosts;	/* that were compared */
 	uint32_t nabsent;	/* that have no whole recording: the others may be waiting for them */
 	const char *why;	/* of an inconclusive one: what would decide; else NULL */
+	uint32_t more_steps;	/* that would decide, if the candidate is late in them as well; 0: another thing would */
 };
 
 /* Figures of one step that all hosts have. */
