@@ -228,8 +228,11 @@ static const struct advice {
 	{ SS_CAUSE_IDLE, TORCH, ANYWHERE,
 	  "Put torch.profiler.record_function around code that you suspect, so that the profile names it.",
 	  .with = SS_TRAIT_PYTHON },
-	{ SS_CAUSE_IDLE, ANY, ANYWHERE, "Profile again with the host's threads and Python's calls recorded.",
+	{ SS_CAUSE_IDLE, JAX | TF | TORCH_XLA | UNNAMED, ANYWHERE,
+	  "Profile again with the host's threads and Python's calls recorded.",
 	  .without = SS_TRAIT_PYTHON },
+	{ SS_CAUSE_IDLE, TORCH, ANYWHERE, "Profile again with the host's threads and Python's calls recorded.",
+	  .with = SS_TRAIT_OTHER_PROFILER, .without = SS_TRAIT_PYTHON },
 	{ SS_CAUSE_NONE, ANY, ANYWHERE, "Only less work, narrower types or a faster device can make it faster.", 0, 0 },
 };
 

@@ -187,6 +187,20 @@ static struct ss_str where(struct ss_judge *j, const struct ss_judged_unit *u, e
 	return alone ? ss_say(j, " on %s " SS_FMT, ss_recording_word(j), SS_ARG(u->h->name)) : SS_STR("");
 }
 
+/* "; evaluate runs in these steps alone, for 350 ms each"; "" where the time goes to just that. */
+static struct ss_str what_is_extra(struct ss_judge *j, const struct ss_judged_unit *u, const struct ss_time_subject *s)
+{
+	struct ss_str extra = ss_cut(u->h->extra, 100);
+	size_t n = u->h->windows.noutliers;
+	const char *these = n == 1 ? "it" : "these steps";
+	if (!extra.n || (s && (ss_str_eq(s->name, u->h->extra) || ss_str_eq(s->caller, u->h->extra))))
+		return SS_STR("");
+	if (!u->h->extra_ps)
+		return ss_say(j, "; " SS_FMT " is called in %s alone", SS_ARG(extra), these);
+	return ss_say(j, "; " SS_FMT " runs in %s alone, for " SS_FMT "%s", SS_ARG(extra), these,
+		      SS_ARG(ss_say_time(j, (double)u->h->extra_ps / (double)n)), n == 1 ? "" : " each");
+}
+
 void ss_rule_outlier_steps(struct ss_judge *j)
 {
 	const struct ss_judged_unit *u = with_outliers(j);
@@ -225,27 +239,25 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 			       SS_ARG(ss_cut(s->caller, 60)), waits);
 	else
 		doing = ss_say(j, "the time goes to " SS_FMT SS_FMT "%s", SS_ARG(class), SS_ARG(at), waits);
+	struct ss_str more = what_is_extra(j, u, s);
 	bool extra = u->h->extra.n != 0;
-	if (extra && !(s && (ss_str_eq(s->name, u->h->extra) || ss_str_eq(s->caller, u->h->extra))))
-		doing = ss_say(j, SS_FMT "; " SS_FMT " runs in %s alone, for " SS_FMT " %s", SS_ARG(doing),
-			       SS_ARG(ss_cut(u->h->extra, 100)), w->noutliers == 1 ? "it" : "these steps",
-			       SS_ARG(ss_say_time(j, (double)u->h->extra_ps / (double)w->noutliers)),
-			       w->noutliers == 1 ? "" : "each");
 	f->traits |= (is_usual(u, c, s) && !extra ? SS_TRAIT_MORE_OF_SAME : 0) |
-		     (all_do(u, s) && !extra ? SS_TRAIT_ALL_DO : 0) | (c == SS_TIME_COMPILE ? SS_TRAIT_COMPILES : 0) |
+		     (all_do(u, s) && !extra && !period ? SS_TRAIT_ALL_DO : 0) | (c == SS_TIME_COMPILE ? SS_TRAIT_COMPILES : 0) |
 		     (c == SS_TIME_UNKNOWN ? SS_TRAIT_EXTRA_UNKNOWN : 0);
 	f->subject = ss_say(j, "step%s " SS_FMT SS_FMT, w->noutliers == 1 ? "" : "s", SS_ARG(numbers), SS_ARG(every));
 	f->text = ss_say(j,
 			 "%zu of %zu steps %s far longer than the others: up to " SS_FMT " instead of " SS_FMT ". This costs "
-			 "%s of the time: " SS_FMT "; " SS_FMT ".",
+			 "%s of the time: " SS_FMT "; " SS_FMT SS_FMT ".",
 			 w->noutliers, w->n, w->noutliers == 1 ? "takes" : "take",
 			 SS_ARG(ss_say_time(j, (double)longest_ps)), SS_ARG(ss_say_time(j, (double)w->typical_ps)),
-			 ss_percent_of(frac).s, SS_ARG(f->subject), SS_ARG(doing));
+			 ss_percent_of(frac).s, SS_ARG(f->subject), SS_ARG(doing), SS_ARG(more));
 	ss_prove(j, f, "share of the time that slow steps take beyond typical ones", frac, "share", u, "overview_page");
 	ss_prove(j, f, "longest step", (double)longest_ps, "ps", u, "trace_viewer@");
 	ss_point_at(j, f, u, longest->begin_ps, longest->end_ps);
 	ss_prove(j, f, "typical step", (double)w->typical_ps, "ps", u, "overview_page");
-	if (extra)
+	if (u->h->extra_ps)
 		ss_prove(j, f, ss_say(j, "slow steps alone: " SS_FMT, SS_ARG(ss_cut(u->h->extra, 100))).p,
 			 (double)u->h->extra_ps, "ps", u, "trace_viewer@");
+	else if (extra)
+		ss_prove_words(j, f, "called in slow steps alone", u->h->extra, u, "trace_viewer@");
 }

@@ -175,6 +175,33 @@ def judge_keras(binary, check):
     check('Keras: they wait for input', o['findings'] and o['findings'][o['verdict']]['cause'] == 'input', o['findings'][:1])
 
 
+def slow_steps(slow, steps=8):
+    """Threads compute for 10 ms in each step; in slow ones for 40 ms, and score() is started besides."""
+    host = runs.Plane(1, '/host:CPU')
+    thread, pool, at = host.line('python'), host.line('tf_XLAEigen/1'), 0
+    for i in range(steps):
+        busy = (40 if i in slow else 10) * MS + i * 100 * US
+        host.event(thread, host.meta('train'), at, busy + MS, {'step_num': i})
+        host.event(thread, host.meta('PjitFunction(update)'), at + 10 * US, 90 * US)
+        if i in slow:
+            host.event(thread, host.meta('PjitFunction(score)'), at + 200 * US, 90 * US)
+        host.event(pool, host.meta('dot.4'), at + 500 * US, busy, {'hlo_op': 'dot.4', 'hlo_module': 'jit_step', 'program_id': 7})
+        at += busy + 2 * MS
+    return space(host)
+
+
+def judge_slow_steps(binary, check):
+    """A program that is started in slow steps alone is named where this is no chance; one of twelve is."""
+    for slow, steps, says in (({0, 3, 6}, 8, 'steps 0, 3 and 6 (every 3rd)'), ({2, 7}, 12, 'steps 2 and 7;'), ({5}, 12, 'step 5;')):
+        o = answer(binary, slow_steps(slow, steps))
+        f = next((f for f in o['findings'] if f['cause'] == 'outlier_steps'), {'text': '', 'advice': ['']})
+        named = 'score() is called in these steps alone' in f['text']
+        check(f'slow steps {slow} of {steps}', says in f['text'] and named == (len(slow) > 1) and
+              f['advice'][0].startswith('Do the extra work' if named else 'All steps do this'), f)
+    o = answer(binary, slow_steps({0, 2, 3}))
+    check('three of eight, not every third', all(f['cause'] != 'outlier_steps' for f in o['findings']), o['findings'])
+
+
 # ---- functions compiled again ----
 
 def compiled_again(shapes, name='jit_update', function='PjitFunction(update)'):
@@ -211,6 +238,7 @@ def judge_recompiled(binary, check):
 
 def judge(binary, check):
     judge_recompiled(binary, check)
+    judge_slow_steps(binary, check)
     judge_graphs(binary, check)
     judge_missing_parts(binary, check)
     judge_covered(binary, check)

@@ -323,7 +323,7 @@ def words_of_pytorch(binary, scratch):
             for advice in finding.get('advice', []):
                 seen += 1
                 wrong += [f'{name}: {advice}'] if any(w in advice.lower() for w in others) else []
-    return wrong + ([] if seen > 8 else [f'{seen} sentences'])
+    return wrong + ([] if seen >= 8 else [f'{seen} sentences'])
 
 
 def same_ids(binary, scratch):

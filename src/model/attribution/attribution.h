@@ -104,7 +104,7 @@ struct ss_time_host {
 	struct ss_memory_trend memory;
 	struct ss_precision precision;
 	struct ss_str extra;	   /* runs in each step that takes far longer, and in no other: "evaluate (main.py:9)"; "" */
-	uint64_t extra_ps;	   /* all its time */
+	uint64_t extra_ps;	   /* all its time; 0: of a program that is started there, "score()": its time is elsewhere */
 	struct ss_recompiled recompiled; /* of the function that compiling takes longest for */
 	struct ss_time_subject input; /* the slowest stage of the input, name "" for unknown */
 	bool python_input;	   /* a stage of it calls Python */

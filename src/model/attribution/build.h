@@ -154,7 +154,7 @@ enum ss_time_class ss_owner_class(const struct ss_attr_build *b, uint32_t owner)
 /* The step at a moment: an index into windows, SIZE_MAX between steps. `at` walks along. */
 size_t ss_window_at(const struct ss_windows *w, int64_t t_ps, size_t *at);
 
-/* outliers.c: what the thread that marks the steps, or starts programs, does in those alone that take far longer. */
+/* extra.c: what the thread that marks the steps, or starts programs, does in those alone that take far longer. */
 bool ss_find_extra(struct ss_attr_build *b);
 
 /* device_claims.c: of all devices, and when one of them is idle. */

@@ -55,6 +55,8 @@ bool ss_windows_intern(struct ss_windows *w, struct ss_intern *k);
 bool ss_windows_find_outliers(struct ss_windows *w);
 /* 3 where every third step, and no other, takes far longer, and this is not chance; else 0. */
 int64_t ss_windows_period(const struct ss_windows *w);
+/* The number of ways to choose k steps of n: 56 for 3 of 8. */
+double ss_ways_to_choose(size_t n, size_t k);
 /* behind.c: marks of programs that are not waited for become the time in which threads did their work. */
 bool ss_windows_follow_work(struct ss_windows *w, const struct ss_plane *p);
 /* launched.c: the same of GPUs, whose work ends at last_ps: the time in which they did what each mark launched. */
