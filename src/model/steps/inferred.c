@@ -428,10 +428,16 @@ static bool make_steps(struct ss_host_steps *out, struct finder *f)
 	return true;
 }
 
+/*
+ * Spans from which on a block is a mapping of its own in every heap (base/heap.h): only what is used
+ * of it takes memory, and one that grows leaves nothing behind.
+ */
+#define ROOM_FOR_SPANS ((size_t)1 << 18)
+
 bool ss_steps_infer(struct ss_host_steps *out, struct ss_host *h, struct ss_err *err)
 {
 	struct finder f = { .h = h, .inferred = { .name = SS_STR(""), .place = SS_STR("") } };
-	bool ok = search(&f, err);
+	bool ok = (ss_vec_reserve(&f.busy, ROOM_FOR_SPANS) || ss_fail_mem(err)) && search(&f, err);
 	if (ok)
 		ok = make_steps(out, &f) || ss_fail_mem(err);
 	free(f.busy.v);
