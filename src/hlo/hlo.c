@@ -55,6 +55,7 @@ static void read_computation(struct ss_hlo_computation *comp, struct ss_str body
 			break;
 		}
 	comp->ninstrs = m->ninstrs - comp->first;
+	m->ndamaged += c.bad;
 }
 
 /* Count (without arrays), then fill. */
@@ -63,16 +64,17 @@ static void walk(struct ss_hlo_module *m)
 	struct ss_pb c = ss_pb_of(m->body);
 	struct ss_pb_field f;
 	struct ss_hlo_computation ignored;
-	m->ncomputations = m->ninstrs = 0;
+	m->ncomputations = m->ninstrs = m->ndamaged = 0;
 	while (m->ninstrs < SS_NONE / 2 && ss_pb_next(&c, &f))
 		if (f.key == PB_LEN(HLO_MODULE_COMPUTATIONS)) {
 			read_computation(m->computations ? &m->computations[m->ncomputations] : &ignored, f.bytes, m);
 			m->ncomputations++;
 		}
+	m->ndamaged += c.bad;
 }
 
-/* Name and id of an instruction: all that the index needs. */
-static void read_keys(struct ss_str body, struct ss_str *name, int64_t *id)
+/* Name and id of an instruction: all that the index needs. False: its bytes are damaged. */
+static bool read_keys(struct ss_str body, struct ss_str *name, int64_t *id)
 {
 	struct ss_pb c = ss_pb_of(body);
 	struct ss_pb_field f;
@@ -83,6 +85,7 @@ static void read_keys(struct ss_str body, struct ss_str *name, int64_t *id)
 			*name = f.bytes;
 		else if (f.key == PB_VAR(HLO_INSTRUCTION_ID))
 			*id = (int64_t)f.u;
+	return !c.bad;
 }
 
 static struct ss_str name_of(const struct ss_hlo_module *m, uint32_t i)
@@ -119,7 +122,7 @@ static bool map_keys(struct ss_hlo_module *m)
 		struct ss_str name;
 		int64_t id;
 		uint64_t key;
-		read_keys(m->instrs[i], &name, &id);
+		m->ndamaged += !read_keys(m->instrs[i], &name, &id);
 		if (ss_u64map_add(&m->instr_by_id, (uint64_t)id, i) == SS_NONE)
 			return false;
 		if (find_name(m, name, &key) == SS_NONE && ss_u64map_add(&m->instr_by_name, key, i) == SS_NONE)

@@ -9,7 +9,7 @@
  *
  * An opened module points into the bytes given to ss_hlo_open, an indexed one into a copy of them,
  * which lives until ss_hlo_close: walks rely on the counts of earlier walks, and another process
- * may write to the file between them. Malformed parts are left out.
+ * may write to the file between them. Malformed parts are left out and counted in `ndamaged`.
  */
 #ifndef SS_HLO_HLO_H
 #define SS_HLO_HLO_H
@@ -38,6 +38,7 @@ struct ss_hlo_module {
 	uint32_t ncomputations;
 	struct ss_str *instrs;	/* HloInstructionProto each, in the file's order */
 	uint32_t ninstrs;
+	uint32_t ndamaged;	/* the program, its computations and instructions whose bytes break off */
 	struct ss_u64map computation_by_id, instr_by_id, instr_by_name; /* the last by hash: use the functions below */
 };
 

@@ -390,6 +390,16 @@ static void note_others(const struct candidates *of, const struct ss_module_pick
 					       SS_ARG(p->file), SS_ARG(p->host->name)));
 }
 
+static void note_damage(const struct ss_module_pick *p, struct ss_result *out)
+{
+	static const char says[] = "The program '" SS_FMT "' of '" SS_FMT "' is damaged in %u place%s: computations and "
+				   "instructions that cannot be read are missing here.";
+	uint32_t n = p->module->ndamaged;
+	if (n)
+		ss_result_note(out, SS_WARNING,
+			       ss_arena_printf(out->arena, says, SS_ARG(p->file), SS_ARG(p->host->name), n, n == 1 ? "" : "s"));
+}
+
 bool ss_module_table(const struct ss_request *q, const struct ss_module_pick *p, struct ss_result *out, struct ss_err *err)
 {
 	enum { NAME, PROGRAM_ID, BYTES, HOST, HOSTS };
@@ -414,6 +424,7 @@ bool ss_module_table(const struct ss_request *q, const struct ss_module_pick *p,
 		ss_set_i64(t, HOSTS, of.v[i].hosts);
 	}
 	note_others(&of, p, out);
+	note_damage(p, out);
 	return t || ss_fail_mem(err);
 }
 

@@ -330,6 +330,11 @@ def programs(c, scratch):
         c.case(['tool', 'hlo_query', os.path.join(profiles.ROOT, 'tpu_v6e_inference'), '-p', f'program_id={number}'], 0,
                rf"^'jit_f\({2 ** 64 + int(number) if number[0] == '-' else number}\)' has 31 instructions", None)
     bad = os.path.join(scratch, 'bad.hlo.pb')
+    named = re.search(rb'\x0a\x0d(dot_general\.0)', proto)
+    with open(bad, 'wb') as f:      # the length of an instruction's name goes beyond the instruction
+        f.write(proto[:named.start() + 1] + b'\xff\x7f' + proto[named.start() + 3:])
+    for tool in ('graph_viewer', 'memory_viewer', 'hlo_query'):
+        c.case(['tool', tool, bad], 0, None, r"'jit_train_step\(6\)' of 'bad' is damaged in 1 place: .* are missing here")
     for data in (b'', b'\x0a', b'\x08\x01', proto[:40], os.urandom(500)):
         with open(bad, 'wb') as f:
             f.write(data)

@@ -110,6 +110,30 @@ static void survives_damage(void **state)
 	}
 }
 
+static void counts_what_is_damaged(void **state)
+{
+	struct bytes b = { .n = 0 }, module = { .n = 0 }, computation = { .n = 0 };
+	struct ss_hlo_module m;
+	(void)state;
+	put_module(&b);
+	ss_hlo_open(&m, bytes_str(&b));
+	assert_ok(ss_hlo_index(&m, &err));
+	assert_int_equal(m.ndamaged, 0);
+	ss_hlo_close(&m);
+
+	put_instr(&computation, "add.1", 1, "add", false);
+	put_raw(&computation, HLO_COMPUTATION_INSTRUCTIONS, SS_STR("\x0a\x7f"));	/* a name of 127 bytes that are not there */
+	put_raw(&module, HLO_MODULE_COMPUTATIONS, SS_STR("\x12\x7f"));
+	put_msg(&module, HLO_MODULE_COMPUTATIONS, &computation);
+	b.n = 0;
+	put_msg(&b, HLO_PROTO_MODULE, &module);
+	ss_hlo_open(&m, bytes_str(&b));
+	assert_ok(ss_hlo_index(&m, &err));
+	assert_int_equal(m.ndamaged, 2);
+	assert_int_equal(m.ninstrs, 2);
+	ss_hlo_close(&m);
+}
+
 /* Names that the file does not give are empty texts, not none: tables take them. */
 static void nameless_has_empty_names(void **state)
 {
@@ -158,6 +182,7 @@ int main(void)
 		cmocka_unit_test(finds_by_name_and_id),
 		cmocka_unit_test(walks_repeated_ids),
 		cmocka_unit_test(survives_damage),
+		cmocka_unit_test(counts_what_is_damaged),
 		cmocka_unit_test(nameless_has_empty_names),
 		cmocka_unit_test(stays_what_was_indexed),
 	};
