@@ -20,7 +20,7 @@ enum ss_cause {
 };
 
 struct ss_str ss_cause_name(enum ss_cause c);	/* "host_code" */
-struct ss_str ss_cause_title(enum ss_cause c);	/* "The program's own code on the host" */
+struct ss_str ss_cause_title(enum ss_cause c);	/* "Code on the host" */
 
 #define SS_MOST_ADVICE 4
 #define SS_MOST_EVIDENCE 8
