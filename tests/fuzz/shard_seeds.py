@@ -5,6 +5,7 @@ the recordings here, and of damaged ones.
     tests/fuzz/shard_seeds.py build/stepscope
 """
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,16 +20,20 @@ RECORDINGS = {'tpu': 'profiles/synth_tpu_3hosts', 'barriers': 'profiles/synth_tp
               'serving': 'profiles/synth_tpu_serving', 'memory': 'profiles/synth_gpu_full_memory', 'cpu': 'profiles/jax_2proc',
               'input': 'profiles/tf_inputbound_steps', 'hosts0': 'hosts/late_input', 'hosts1': 'hosts/slow_gpu', 'hosts2': 'profiles/synth_dcn_2hosts',
               'hosts3': 'profiles/gpu_v100_2hosts', 'ranks': 'torch/ranks'}
+LOGS = '/srv/train/shard_seeds'
 CHECK_BYTES = 8
 
 
-def part_of(binary, folder, scratch):
-    """The path is a part's business: a short one, the same everywhere."""
-    logs, out = os.path.join(scratch, 'logs'), os.path.join(scratch, 'parts')
-    os.symlink(folder, logs)
-    subprocess.run([binary, 'reduce', 'logs', '--shard', '0/1', '--out', 'parts'], cwd=scratch, check=True)
-    with open(os.path.join(out, 'part-0-of-1.ssp'), 'rb') as f:
-        return f.read()
+def part_of(binary, folder):
+    """A part holds the real paths of its files: they are copied to a directory that says nothing of this machine."""
+    shutil.copytree(folder, LOGS)
+    try:
+        with tempfile.TemporaryDirectory() as out:
+            subprocess.run([binary, 'reduce', LOGS, '--shard', '0/1', '--out', out], check=True)
+            with open(os.path.join(out, 'part-0-of-1.ssp'), 'rb') as f:
+                return f.read()
+    finally:
+        shutil.rmtree(LOGS)
 
 
 def contents(part):
@@ -73,8 +78,7 @@ def main():
     binary = os.path.abspath(sys.argv[1])
     seeds = {}
     for name, folder in RECORDINGS.items():
-        with tempfile.TemporaryDirectory() as scratch:
-            part = part_of(binary, os.path.join(ROOT, 'tests', 'data', folder), scratch)
+        part = part_of(binary, os.path.join(ROOT, 'tests', 'data', folder))
         seeds[name] = contents(part)
         if name == 'serving':
             seeds['whole'] = part
