@@ -301,6 +301,9 @@ bool ss_request_listed(const struct ss_tool *t, const struct ss_run *run)
 	return ss_tool_is_listed(t) && ss_run_has(run, ss_request_file_kind(t, run));
 }
 
+/* Of a large run so many hosts are asked: a list of tools does not open a thousand files. */
+#define MOST_ASKED 16
+
 unsigned ss_request_met(const struct ss_run *run, const struct ss_host *first)
 {
 	if (!first)
@@ -311,6 +314,8 @@ unsigned ss_request_met(const struct ss_run *run, const struct ss_host *first)
 		return met | (SS_NEEDS_OF_ANY_HOST & ~SS_NEEDS_HLO);
 	for (size_t i = 1; i < run->nhosts && ~met & SS_NEEDS_OF_ANY_HOST; i++) {
 		struct ss_host h = { 0 };
+		if (i >= MOST_ASKED)
+			return met | SS_NEEDS_OF_ANY_HOST; /* one of the others may meet them */
 		const struct ss_host_file *f = &run->hosts[i];
 		if (!f->duplicate && ss_host_open_below(&h, f->top, f->path.p, NULL)) {
 			met |= ss_host_meets(&h, SS_NEEDS_OF_ANY_HOST);

@@ -68,7 +68,10 @@ bool ss_request_listed(const struct ss_tool *t, const struct ss_run *run);
  * ss_request_met. A tool that reads other files is not listed if there are none.
  */
 bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first, unsigned met);
-/* The needs of tools (tools/tool.h) that the first host meets, or any host: opens one after the other while some are missing. */
+/*
+ * The needs of tools (tools/tool.h) that the first host meets, or any host: opens one after the other while
+ * some are missing. What a host that was not opened may meet counts as met.
+ */
 unsigned ss_request_met(const struct ss_run *run, const struct ss_host *first);
 
 #endif

@@ -95,46 +95,43 @@ static void makes_files(void **state)
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define AT(field) offsetof(struct seccomp_data, field)
 #define NAMELESS (O_TMPFILE & ~O_DIRECTORY)
 
-static void refuse_nameless(void)
+/* This call fails with `error` from now on, if its argument at `arg` in seccomp_data has one of these flags. */
+static void refuse(unsigned call, unsigned arg, unsigned flags, unsigned error)
 {
 	struct sock_filter rules[] = {
-		LOAD(nr),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
-		LOAD(args[2]),
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NAMELESS, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT(nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, arg),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, flags, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	const struct sock_fprog program = { SS_COUNT(rules), rules };
 	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) | prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0), 0);
+}
+
+static void refuse_nameless(void)
+{
+	refuse(SYS_openat, AT(args[2]), NAMELESS, EOPNOTSUPP);
 }
 
 /* A name for a file that has none; a second name is another matter. */
 static void refuse_names(void)
 {
-	struct sock_filter rules[] = {
-		LOAD(nr),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_linkat, 0, 3),
-		LOAD(args[4]),
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, AT_SYMLINK_FOLLOW, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog program = { SS_COUNT(rules), rules };
-	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) | prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0), 0);
+	refuse(SYS_linkat, AT(args[4]), AT_SYMLINK_FOLLOW, EPERM);
 }
 
 /* In a process of its own, whose status says whether drafts had no name. */
-static void in_child(void (*refuse)(void), bool nameless)
+static void in_child(void (*forbid)(void), bool nameless)
 {
 	int status = 0;
 	pid_t pid = fork();
 	if (pid == 0) {
 		struct ss_draft d;
-		refuse();
+		forbid();
 		if (!ss_draft_open(&d, in_top(".part-"), 0600) || d.named == nameless)
 			_exit(1);
 		ss_draft_drop(&d);
