@@ -1,6 +1,8 @@
 /* scan_runs.c - runs of the files of one directory. */
+#include "base/provide.h"
 #include "base/system.h"
 #include "import/names.h"
+#include "store/exports.h"
 #include "store/kinds.h"
 #include "store/processes.h"
 #include "store/scan_walk.h"
@@ -104,6 +106,43 @@ static bool part_processes(struct ss_walk *w, const struct ss_walk_dir *d)
 	return ok;
 }
 
+static bool is_export(const struct ss_walk_file *f)
+{
+	return ss_str_ends(f->name, SS_STR(".sqlite"));
+}
+
+/*
+ * Exports of Nsight Systems that nothing links are runs, the latest first, behind those of other
+ * files.
+ */
+static bool part_exports(struct ss_walk *w, const struct ss_walk_dir *d)
+{
+	struct ss_export *v = calloc(w->files.n + 1, sizeof(*v));
+	size_t n = 0;
+	uint32_t nruns = 0, first = 0;
+	bool ok = v;
+	for (size_t i = 0; ok && i < w->files.n; i++) {
+		const struct ss_walk_file *f = &w->files.v[i];
+		if (is_export(f))
+			v[n++].path = ss_walk_join(&w->s->arena, d->path, f->name).p;
+		else
+			first = f->older >= first ? f->older + 1 : first;
+		ok = !is_export(f) || v[n - 1].path;
+	}
+	/* Of a bucket, each would have to be fetched. */
+	if (ok && n > 1 && w->nexports + n <= MOST_EXPORTS && !ss_provides(d->path)) {
+		w->nexports += n;
+		ok = ss_exports_part(v, n, w->s->top.p, &nruns);
+	}
+	for (size_t i = 0, k = 0; ok && nruns > 1 && i < w->files.n; i++)
+		if (is_export(&w->files.v[i])) {
+			w->files.v[i].older = first + v[k++].run;
+			w->files.v[i].own_run = true;
+		}
+	free(v);
+	return ok;
+}
+
 static size_t count_older(const struct ss_walk *w, uint32_t older)
 {
 	size_t n = 0;
@@ -134,16 +173,33 @@ static bool add_hosts(struct ss_walk *w, const struct ss_walk_dir *d, struct ss_
 	return run->hosts;
 }
 
-/* The greatest number in the names of its recordings, "" where they have none. */
+/*
+ * What its recordings are called beside others of the directory: by the greatest number in their
+ * names, an export by its host; "" by nothing.
+ */
 static struct ss_str newest_span(const struct ss_walk *w, uint32_t older)
 {
 	struct ss_str span = SS_STR("");
 	for (size_t i = 0; i < w->files.n; i++) {
+		if (w->files.v[i].older == older && w->files.v[i].own_run)
+			return ss_profile_host(w->files.v[i].name);
 		struct ss_str other = ss_profile_span(w->files.v[i].name);
 		if (w->files.v[i].older == older && other.n && (!span.n || ss_walk_by_span_desc(other, span) < 0))
 			span = other;
 	}
 	return span;
+}
+
+/* "run.b" beside "run.a": each is as good as the other. */
+static bool name_first(struct ss_walk *w, struct ss_run *run)
+{
+	for (size_t i = 0; i < w->files.n; i++)
+		if (!w->files.v[i].older && w->files.v[i].own_run) {
+			struct ss_str host = ss_profile_host(w->files.v[i].name);
+			run->name = ss_arena_printf(&w->s->arena, SS_FMT "." SS_FMT, SS_ARG(run->name), SS_ARG(host));
+			return run->name.p;
+		}
+	return true;
 }
 
 static bool push_run(struct ss_walk *w, const struct ss_walk_dir *d, struct ss_run run)
@@ -175,7 +231,10 @@ static bool add_older(struct ss_walk *w, const struct ss_walk_dir *d, struct ss_
 	return true;
 }
 
-/* PyTorch's traces among the profiles of a run: the same program, or another, as PyTorch's profiler saw it. */
+/*
+ * PyTorch's traces among the profiles of a run: the same program, or another, as PyTorch's profiler
+ * saw it.
+ */
 static bool add_torch(struct ss_walk *w, const struct ss_walk_dir *d, struct ss_run beside)
 {
 	struct ss_run run = { .dir = beside.dir, .dir_mtime_ns = beside.dir_mtime_ns, .aside = true };
@@ -193,7 +252,8 @@ bool ss_walk_add_run(struct ss_walk *w, const struct ss_walk_dir *d, const struc
 		run.name = run_name(&w->s->arena, d);
 	else
 		run.name = d->rel.n && w->what != SS_SCAN_RUN ? d->rel : ss_walk_last_part(d->path);
-	if (!run.name.p || !part_processes(w, d) || !add_hosts(w, d, &run, 0) || !add_own(w, d, &run))
+	if (!run.name.p || !part_processes(w, d) || !part_exports(w, d) || !add_hosts(w, d, &run, 0) || !add_own(w, d, &run))
 		return false;
-	return push_run(w, d, run) && add_older(w, d, run) && (!w->torch.n || add_torch(w, d, run));
+	struct ss_run first = run;
+	return name_first(w, &first) && push_run(w, d, first) && add_older(w, d, run) && (!w->torch.n || add_torch(w, d, run));
 }

@@ -1,6 +1,6 @@
 /*
- * scan_walk.h - the state of a walk over a directory tree: scan.c reads the directories, scan_runs.c makes runs of their files.
- * Internal to them.
+ * scan_walk.h - the state of a walk over a directory tree: scan.c reads the directories,
+ * scan_runs.c makes runs of their files. Internal to them.
  */
 #ifndef SS_STORE_SCAN_WALK_H
 #define SS_STORE_SCAN_WALK_H
@@ -14,6 +14,8 @@ struct stat;
 
 /* Recordings of one host that become runs: older ones are passed over. */
 #define MOST_SPANS 200
+/* Exports of Nsight Systems that a scan reads to tell runs apart. */
+#define MOST_EXPORTS 4096
 
 struct ss_walk_dir {
 	struct ss_str path; /* absolute, canonical but for links below the root */
@@ -29,6 +31,7 @@ struct ss_walk_file {
 	const char *kind; /* NULL: a host's */
 	bool by_content;  /* its name does not say what it is */
 	uint32_t older;	  /* how many recordings of the same host are newer */
+	bool own_run;	  /* an export that belongs to a run of its own, beside others of the directory */
 };
 
 struct ss_walk_files {
@@ -60,7 +63,7 @@ struct ss_walk {
 	SS_VEC(struct ss_skipped) skipped;
 	struct ss_sidecar sidecar; /* files of other kinds, to be handed to the runs at the end */
 	struct ss_u64map seen;
-	size_t nentries, nsniffed;
+	size_t nentries, nsniffed, nexports; /* exports.h: that were read */
 	/* Files of unsure names: those that were looked at and of them those that are no traces; not, as names like theirs are
 	   no traces, and not for other reasons. */
 	size_t nlooked, nmissed, nalike, nothers;

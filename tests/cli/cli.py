@@ -708,13 +708,8 @@ def no_wrong_culprit(c, scratch):
         offset = clocks[host]['offset_us'] - (hours * 3.6e9 if hours < 1000 else 0)
         c.check(f'a clock {hours} hours off', (kind, who, months) == ('straggler', 'host2', hours > 1000) and clocks[host]['state'] == 'corrected' and
                 all(r['uncertainty_us'] < 0.1 for r in clocks.values()) and (months or abs(offset) < 60), (kind, who, notes, clocks))
-    path = os.path.join(scratch, 'unrelated')
-    os.makedirs(path)
-    nsys = os.path.join(profiles.ROOT, '..', 'others', 'nsys', 'run', 'node7.sqlite')
-    for name, hours in (('a', 0), ('b', 1)):
-        shutil.copyfile(nsys, os.path.join(path, f'{name}.sqlite'))
-        with contextlib.closing(sqlite3.connect(os.path.join(path, f'{name}.sqlite'))) as db, db:
-            db.execute('update TARGET_INFO_SESSION_START_TIME set utcEpochNs = utcEpochNs + ?', (hours * 3600 * 10 ** 9,))
+    path = os.path.join(scratch, 'unlinked')
+    exports_of_nsys(path, {'a': {}, 'b': {}})
     kind, host, notes, _ = verdict_of(c, path)
     c.check('recordings that nothing links', (kind, host) == ('inconclusive', '') and 'of one job' in notes, (kind, host, notes))
     path, run = made('middle', 'slow_gpu')
@@ -739,6 +734,57 @@ def no_wrong_culprit(c, scratch):
         kind, host, notes, text = verdict_of(c, path)
         c.check(f'the late host is {what}', (kind, host) == ('inconclusive', '') and 'wait for' in notes and 'host2' in notes and
                 'do not say whether' in text, (kind, host, notes, text))
+
+
+def exports_of_nsys(path, exports):
+    """Copies of an export, each told when (seconds), for how long, on which machine and in which job of Slurm it was recorded."""
+    os.makedirs(path)
+    source = os.path.join(profiles.ROOT, '..', 'others', 'nsys', 'run', 'node7.sqlite')
+    for name, told in exports.items():
+        copy = os.path.join(path, f'{name}.sqlite')
+        shutil.copyfile(source, copy)
+        with contextlib.closing(sqlite3.connect(copy)) as db, db:
+            db.execute('update TARGET_INFO_SESSION_START_TIME set utcEpochNs = utcEpochNs + ?', (told.get('at', 0) * 10 ** 9,))
+            db.execute('update TARGET_INFO_SYSTEM_ENV set value = ?', (told.get('machine', 'node7'),))
+            if 'lasts' in told:
+                db.execute('create table ANALYSIS_DETAILS(globalVid, duration, startTime, stopTime)')
+                db.execute('insert into ANALYSIS_DETAILS values (1, 0, 1000, ?)', (told['lasts'] * 10 ** 9,))
+            if 'job' in told:
+                db.execute('create table META_DATA_CAPTURE(name, value)')
+                for variable, value in zip(('SLURM_JOB_ID', 'SLURM_STEP_ID'), told['job']):
+                    db.execute('insert into META_DATA_CAPTURE values (?, ?)', ('PROCESS_0:ENVIRONMENT_VARIABLE', f'{variable}="{value}"'))
+
+
+def runs_of(c, path):
+    """The hosts of each run that is listed, by its name."""
+    rows = [re.split(r' {2,}', line.strip()) for line in c.run(['runs', path, '--quick']).stdout.decode().splitlines()]
+    return {row[0]: row[-1].split() for row in rows}
+
+
+def exports_in_one_directory(c, scratch):
+    """Exports of Nsight Systems are hosts of one run only if something says that they belong together."""
+    one, apart = [['a', 'b']], [['a'], ['b']]
+    for what, a, b, want in (
+            ('an hour apart', {}, {'at': 3600}, apart),
+            ('at one time', {'lasts': 60}, {'at': 50, 'lasts': 60}, one),
+            ('one after the other on a machine', {'lasts': 4}, {'at': 5, 'lasts': 4}, apart),
+            ('seconds apart on two machines', {'lasts': 4}, {'at': 5, 'lasts': 4, 'machine': 'node8'}, one),
+            ('minutes apart on two machines', {'lasts': 4}, {'at': 300, 'lasts': 4, 'machine': 'node8'}, apart),
+            ('minutes apart in a job on two machines', {'lasts': 4, 'job': (7, 0)}, {'at': 300, 'lasts': 4, 'machine': 'node8', 'job': (7, 0)}, one),
+            ('at one time in two jobs', {'lasts': 60, 'job': (7, 0)}, {'lasts': 60, 'machine': 'node8', 'job': (8, 0)}, apart),
+            ('in turn in a job', {'lasts': 4, 'job': (7, 0)}, {'at': 30, 'lasts': 4, 'job': (7, 0)}, apart)):
+        path = os.path.join(scratch, what.replace(' ', '_'))
+        exports_of_nsys(path, {'a': a, 'b': b})
+        name = os.path.basename(path)
+        c.check(f'exports {what}', runs_of(c, path) == {f'{name}.{hosts[0]}' if want is apart else name: hosts for hosts in want}, runs_of(c, path))
+    # The newest run is the one that was recorded last, not the file that was copied last.
+    c.case(['summary', os.path.join(scratch, 'an_hour_apart')], 0, r'an_hour_apart\.b, ')
+    many = os.path.join(scratch, 'chain')
+    exports_of_nsys(many, {f'n{i}': {'at': 8 * i, 'lasts': 10} for i in range(5)})
+    with open(os.path.join(many, 'torn.sqlite'), 'wb') as f:
+        f.write(b'SQLite format 3\0' + bytes(300))
+    want = {'chain.n0': [f'n{i}' for i in range(5)], 'chain.torn': ['torn']}
+    c.check('exports that overlap one after the other', runs_of(c, many) == want, runs_of(c, many))
 
 
 def sole_profile(name):
@@ -998,6 +1044,7 @@ def check_all(binary, scratch):
     elements_of_parts(c, os.path.join(scratch, 'elements'))
     transfers_and_waits(c, os.path.join(scratch, 'meeting'))
     scattered(c, os.path.join(scratch, 'scattered'))
+    exports_in_one_directory(c, os.path.join(scratch, 'exports'))
     clocks_by_name(c, os.path.join(scratch, 'names'))
     return c
 
