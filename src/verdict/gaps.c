@@ -86,6 +86,8 @@ static bool of_hosts(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
 			   (unsigned long long)c->nranks_missing, (unsigned long long)(c->nparts + c->nranks_missing),
 			   c->nranks_missing == 1 ? "is" : "are", c->nranks_missing == 1 ? "it does" : "they do"),
 		    false);
+	if (c && c->apart.n)
+		add(j, ss_say(j, SS_FMT, SS_ARG(c->apart)), false);
 	return c || m->nhosts <= 1;
 }
 

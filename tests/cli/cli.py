@@ -712,6 +712,14 @@ def no_wrong_culprit(c, scratch):
     exports_of_nsys(path, {'a': {}, 'b': {}})
     kind, host, notes, _ = verdict_of(c, path)
     c.check('recordings that nothing links', (kind, host) == ('inconclusive', '') and 'of one job' in notes, (kind, host, notes))
+    c.check('recordings of one time', 'another time' not in notes, notes)
+    path = os.path.join(scratch, 'two_jobs')
+    os.makedirs(path)
+    for name in ('jax_mlp_train', 'tf_inputbound_steps'):
+        shutil.copyfile(sole_profile(name), os.path.join(path, f'{name}.xplane.pb'))
+    apart = r'1 of 2 hosts was recorded at another time .* tf_inputbound_steps \(\d+\.\d min later'
+    c.case(['summary', path], 0, apart)
+    c.case(['tool', 'stragglers', path], 0, None, apart)
     path, run = made('middle', 'slow_gpu')
     os.remove(os.path.join(run, 'host1.xplane.pb'))
     kind, host, notes, _ = verdict_of(c, path)

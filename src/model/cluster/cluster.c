@@ -183,7 +183,7 @@ struct ss_cluster *ss_cluster_of(const struct ss_str *packed, size_t n, struct s
 		c->parts[c->nparts] = (struct ss_cluster_part){ .packed = packed[c->nparts], .number = c->nparts };
 	ok = ss_cluster_unite(c, err) &&
 	     ((ss_cluster_number_steps(c) && ss_cluster_place(c) && ss_cluster_join(c) && ss_cluster_align(c) &&
-	       ss_cluster_time_collectives(c) && ss_cluster_find_strangers(c)) ||
+	       ss_cluster_time_collectives(c) && ss_cluster_find_strangers(c) && ss_cluster_find_apart(c)) ||
 	      ss_fail_mem(err));
 	if (ok)
 		return c;

@@ -186,6 +186,7 @@ struct ss_cluster {
 	int64_t step_stride;		/* from the number of a step to that of the next: programs may count by others than 1 */
 	uint32_t nruns;			/* different run ids */
 	SS_VEC(struct ss_cluster_note) notes;
+	struct ss_str apart;		/* the note on hosts that were recorded at other times and that nothing links; "" */
 	uint64_t ndevices_expected;
 	int64_t start_unix_ns;		/* of the session; 0: unknown */
 	int64_t middle_ps;		/* of the recording: where offsets hold */
@@ -263,6 +264,8 @@ bool ss_cluster_tell_runs(struct ss_cluster *c); /* a part of that: run_repeats.
 bool ss_cluster_align(struct ss_cluster *c);	/* clocks; times are the common ones afterwards */
 bool ss_cluster_time_collectives(struct ss_cluster *c); /* last arrivals, transfers */
 bool ss_cluster_find_strangers(struct ss_cluster *c);
+/* Starts of the recordings, not on the common clock. */
+bool ss_cluster_find_apart(struct ss_cluster *c);
 
 /* Is step `num` the one behind `before`? */
 static inline bool ss_cluster_follows(const struct ss_cluster *c, int64_t num, int64_t before)
