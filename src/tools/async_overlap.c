@@ -318,6 +318,7 @@ const struct ss_tool ss_tool_async_overlap = {
 	.kind = SS_KIND_TABLES,
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_OURS,
 	.present = present,
+	.needs = SS_NEEDS_ASYNC,
 	.run = run,
 	.conclude = conclude,
 };

@@ -227,7 +227,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	bool ok = choose_step(q, c, p, &st, err);
 	ok = ok && ((fill_sums(out, c, p) && fill_segments(out, c, p, st) && ss_cluster_notes(c, out)) || ss_fail_mem(err));
 	if (ok && !p->steps.n)
-		ss_result_note(out, SS_INFO, SS_STR("no device of the recordings has two steps in a row"));
+		ss_result_note(out, SS_INFO,
+			       q->model->nhosts > 1 && !ss_cluster_any_device(c)
+				       ? SS_STR("no device is recorded: choose one process to see the path through its operators")
+				       : SS_STR("no device of the recordings has two steps in a row"));
 	return ok;
 }
 

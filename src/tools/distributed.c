@@ -294,6 +294,7 @@ const struct ss_tool ss_tool_distributed = {
 		 SS_TOOL_OF_PARTS,
 	.present = ss_host_is_torch,
 	.needs = SS_NEEDS_RANKS,
+	.missing = "no process of the recording calls collectives: whom it waits for is not known",
 	.run = run,
 	.conclude = conclude,
 };

@@ -295,6 +295,7 @@ const struct ss_tool ss_tool_framework_op_stats = {
 	.flags = SS_TOOL_ALL_HOSTS | SS_TOOL_VISITS | SS_TOOL_OF_PARTS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS,
 	.needs = SS_NEEDS_FRAMEWORK_OPS,
+	.missing = "the recording names no operations of a framework",
 	.run = run,
 	.conclude = conclude,
 };

@@ -245,6 +245,7 @@ const struct ss_tool ss_tool_hlo_stats = {
 	.flags = SS_TOOL_ONE_TABLE | SS_TOOL_SUMS_HOSTS | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS,
 	.needs = SS_NEEDS_HLO_OPS,
+	.missing = "the recording of the devices names no operations of compiled programs",
 	.run = run,
 	.conclude = conclude,
 };

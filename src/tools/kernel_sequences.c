@@ -142,7 +142,8 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		ss_set_f64(table, C_CPU, ss_us(w->cpu_ns));
 	}
 	if (ok && t->is_torch && !r.v.n)
-		ss_result_note(out, SS_INFO, SS_STR("No operator launched 3 to 64 kernels"));
+		ss_result_say(out, SS_STR("No operator launches 3 to 64 kernels, so there are no sequences that one kernel or "
+					  "a graph could replace."));
 	ss_vec_free(&r.v);
 	ss_strmap_free(&r.by_text);
 	ss_buf_free(&r.text);

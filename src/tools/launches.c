@@ -197,6 +197,7 @@ const struct ss_tool ss_tool_launches = {
 	.flags = SS_TOOL_OURS,
 	.present = ss_host_is_torch,
 	.needs = SS_NEEDS_CALLS | SS_NEEDS_DEVICE_WORK,
+	.missing = "no call of the recording names the kernel or the copy that it starts",
 	.run = run,
 	.conclude = conclude,
 };

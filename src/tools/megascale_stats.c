@@ -220,6 +220,7 @@ const struct ss_tool ss_tool_megascale_stats = {
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.present = ss_host_has_dcn,
+	.needs = SS_NEEDS_HLO,
 	.run = run,
 	.conclude = conclude,
 };

@@ -86,6 +86,7 @@ static bool has_paths(const struct ss_host *h)
 
 /*
  * By the names of events. PyTorch's are also events of its host, which describe what a kernel does.
+ * What a TPU sends and receives goes to its host or to another slice, whose end is not recorded.
  */
 static bool has_collectives(const struct ss_host *h)
 {
@@ -93,18 +94,23 @@ static bool has_collectives(const struct ss_host *h)
 	bool found = false, may = !h->imported.any || has_kernels(h) || !ss_host_is_torch(h);
 	for (uint32_t i = 0; may && !found && i < h->nplanes; i++) {
 		const struct ss_xplane *x = h->planes[i].x;
+		bool core = h->planes[i].kind == SS_PLANE_TENSOR_CORE;
 		for (uint32_t k = 0; !found && k < x->nevent_meta; k++) {
 			struct ss_comm_op op;
 			struct ss_str name = x->event_meta[k].name;
 			found = ss_comm_of_kernel(name) != SS_COMM_NONE ||
-				!ss_comm_op_read(&op, name, SS_STR(""), SS_STR(""), &texts) || op.kind != SS_COMM_NONE;
+				!ss_comm_op_read(&op, name, SS_STR(""), SS_STR(""), &texts) ||
+				(op.kind != SS_COMM_NONE && !(core && (op.kind == SS_COMM_SEND || op.kind == SS_COMM_RECV)));
 		}
 	}
 	ss_arena_release(&texts);
 	return found;
 }
 
-/* A program of one process calls no collectives: its rank, and waiting for others, are not zero but unknown. */
+/*
+ * A program of one process calls no collectives: its rank, and waiting for others, are not zero but
+ * unknown.
+ */
 static bool has_ranks(const struct ss_host *h)
 {
 	static const struct ss_str begins[] = { SS_STR_INIT("c10d::"), SS_STR_INIT("gloo:"), SS_STR_INIT("nccl:"),
@@ -115,6 +121,37 @@ static bool has_ranks(const struct ss_host *h)
 				if (ss_str_starts(h->planes[i].x->event_meta[k].name, begins[n]))
 					return true;
 	return has_collectives(h);
+}
+
+static bool has_async(const struct ss_host *h)
+{
+	static const struct ss_str words[] = { SS_STR_INIT("-start"), SS_STR_INIT("-done"), SS_STR_INIT("send"),
+					       SS_STR_INIT("recv") };
+	for (uint32_t i = 0; i < h->nplanes; i++) {
+		const struct ss_plane *p = &h->planes[i];
+		bool core = p->kind == SS_PLANE_TENSOR_CORE || p->kind == SS_PLANE_SPARSE_CORE;
+		if (core && ss_plane_has_events_of(p, SS_STR("Async XLA Ops"), 1))
+			return true;
+		for (uint32_t k = 0; core && k < p->x->nevent_meta; k++)
+			for (size_t n = 0; n < SS_COUNT(words); n++)
+				if (ss_str_contains(p->x->event_meta[k].name, words[n]))
+					return true;
+	}
+	return false;
+}
+
+/* Lines of a plane with counters are theirs, but for those of a TPU's own. */
+static bool has_times(const struct ss_host *h)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++) {
+		const struct ss_plane *p = &h->planes[i];
+		if (ss_xplane_has(p->x, SS_STAT_COUNTER_VALUE) ? ss_plane_has_events_of(p, SS_STR("XLA Modules"), 1) ||
+								 ss_plane_has_events_of(p, SS_STR("XLA Ops"), 1) ||
+								 ss_plane_has_events_of(p, SS_STR("Steps"), 1)
+							       : ss_plane_has_events(p))
+			return true;
+	}
+	return false;
 }
 
 static bool marks_two_steps(const struct ss_host *h)
@@ -149,6 +186,8 @@ unsigned ss_host_meets(const struct ss_host *h, unsigned needs)
 		{ SS_NEEDS_TWO_STEPS, marks_two_steps },
 		{ SS_NEEDS_HLO, ss_module_present },
 		{ SS_NEEDS_RANKS, has_ranks },
+		{ SS_NEEDS_ASYNC, has_async },
+		{ SS_NEEDS_TIMES, has_times },
 	};
 	unsigned met = 0;
 	for (size_t i = 0; i < SS_COUNT(checks); i++)

@@ -419,6 +419,7 @@ const struct ss_tool ss_tool_op_profile = {
 	.params = params,
 	.nparams = SS_COUNT(params),
 	.needs = SS_NEEDS_OPS,
+	.missing = "the recording holds no operations of a device or of a compiled program",
 	.run = run,
 	.conclude = conclude,
 };

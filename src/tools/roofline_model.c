@@ -604,6 +604,7 @@ const struct ss_tool ss_tool_roofline_model = {
 	.flags = SS_TOOL_SUMS_HOSTS | SS_TOOL_VISITS,
 	.facts = SS_FACTS_ENV | SS_FACTS_OPS | SS_FACTS_STEPS | SS_FACTS_INFERRED_STEPS,
 	.needs = SS_NEEDS_OPS,
+	.missing = "the recording holds no operations of a device or of a compiled program",
 	.run = run,
 	.conclude = conclude,
 };

@@ -1,28 +1,10 @@
-/* tool.c - running a tool; whether a profile has data for it. */
+/* tool.c - what a tool asks of its request and of the hosts; whether a profile has data for it. */
 #include "tools/tool.h"
 #include "model/host/host.h"
 
 #include "base/safe.h"
-#include "verdict/verdict.h"
 
 #include <math.h>
-bool ss_tool_run(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err)
-{
-	/* XProf's clients are told of no steps that the program did not mark. */
-	unsigned facts = q->as_xprof ? t->facts & ~(unsigned)SS_FACTS_INFERRED_STEPS : t->facts;
-	if (q->for_people)
-		facts |= t->conclude_facts;
-	/* A tool that needs the attribution needs the verdict. */
-	if (facts & SS_FACTS_ATTRIBUTION)
-		facts |= ss_verdict_facts(q->model);
-	return ss_model_gather(q->model, facts, err) && t->run(q, out, err) && ss_result_is_whole(out, err) &&
-	       ss_tool_conclude(t, q, out, err) && ss_result_is_whole(out, err);
-}
-
-bool ss_tool_conclude(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err)
-{
-	return !q->for_people || !t->conclude || t->conclude(q, out, err);
-}
 
 bool ss_tool_visit(const struct ss_request *q, struct ss_result *out, const struct ss_visit *v, struct ss_err *err)
 {

@@ -346,8 +346,8 @@ def offered_with_rows(binary):
                 compiled = kind in ('profiles', 'hosts')
                 for name, available, rows in offered_of(c, run):
                     offered.add((name, available))
-                    # Sends and receives to another slice, which is not in the recording; how long a profiled device is idle.
-                    if (run, name) == ('synth_megascale/run', 'collectives') or (compiled and name == 'framework_op_stats'):
+                    # How long a profiled device is idle.
+                    if compiled and name == 'framework_op_stats':
                         continue
                     if available and not rows or rows and not available and (
                             compiled or name not in ('hlo_stats', 'roofline_model')):
@@ -669,6 +669,39 @@ def scattered(c, logdir):
     shutil.rmtree(os.path.join(logdir, 'scattered'))
 
 
+# Tables that say where hosts and programs are, or how long nothing runs, whatever a tool finds.
+ASIDE = ('clocks', 'with_idle', 'ranks', 'waiting', 'devices', 'modules', 'models', 'requests_0', 'diagnostics', 'recommendation')
+
+
+def every_tool_says(binary):
+    """
+    Of every recording: a tool that is offered has rows or a conclusion, or a note says why it has none; asked of one that
+    lacks what it needs, a tool says so. Of profiles of one host the former has rows or a conclusion.
+    """
+    wrong, asked, c = [], 0, Checks(None)
+    for kind in ('profiles', 'others', 'hosts', 'legacy', 'torch'):
+        logdir = os.path.join(os.path.dirname(profiles.ROOT), kind)
+        with serving.Server(f'{binary} serve --logdir {{logdir}} --port {{port}}', logdir) as c.server:
+            for r in c.json('/api/runs')['runs']:
+                for tool in c.json(f'/api/tools?run={r["run"]}')['tools']:
+                    status, _, body = c.fetch(f'/api/tool/{tool["name"]}?run={r["run"]}')
+                    answer = json.loads(body)
+                    asked += 1
+                    if status != 200:
+                        if tool['available'] or len(answer['error']['text']) < 20:
+                            wrong.append((r['run'], tool['name'], body[:200]))
+                        continue
+                    if 'tables' not in answer:      # a timeline, a drawing
+                        continue
+                    rows = sum(t['nrows'] for t in answer['tables'] if t['name'] not in ASIDE)
+                    said = answer['conclusion'] is not None or any(t['props'] for t in answer['tables'])
+                    alone = kind in ('profiles', 'hosts') and len(r['hosts']) == 1
+                    if not (rows or said or (answer['notes'] and not (alone and tool['available']))):
+                        wrong.append((r['run'], tool['name'], tool['available'], answer['notes']))
+    c.check('every tool has rows or says why not', asked > 1000 and not wrong, f'{asked} {wrong}')
+    return c
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument('--bin', default='build/stepscope')
@@ -695,7 +728,7 @@ def main():
             words = server.words()
             status = server.close()
         c.check('a clean end', status in (0, -15), f'status {status}: {words}')
-    for other in (one_answer_about_steps(binary), offered_with_rows(binary)):
+    for other in (one_answer_about_steps(binary), offered_with_rows(binary), every_tool_says(binary)):
         c.passed, c.failed = c.passed + other.passed, c.failed + other.failed
     print(f'{c.passed} passed, {c.failed} failed')
     return 1 if c.failed else 0

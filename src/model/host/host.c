@@ -115,12 +115,56 @@ bool ss_plane_has_events_of(const struct ss_plane *p, struct ss_str line, size_t
 	return false;
 }
 
+bool ss_plane_has_events(const struct ss_plane *p)
+{
+	for (uint32_t i = 0; i < p->x->nlines; i++)
+		if (has_events(&p->x->lines[i], 1))
+			return true;
+	return false;
+}
+
+#define MOST_LOOKED 200000 /* events, to find numbers of steps: 20 ms */
+
+struct numbers {
+	size_t n, least, looked;
+	int64_t last;
+};
+
+/*
+ * The numbers of steps among the events of one line; true: enough of them, or too many events to
+ * look at all.
+ */
+static bool count_numbers(const struct ss_xplane *x, const struct ss_xline *l, struct numbers *v)
+{
+	const uint8_t *end = (const uint8_t *)l->body.p + l->body.n;
+	struct ss_pb c = ss_pb_of((struct ss_str){ (const char *)l->events, l->events ? (size_t)(end - l->events) : 0 });
+	struct ss_pb_field f;
+	struct ss_xstat s;
+	while (ss_pb_next(&c, &f)) {
+		if (f.key != PB_LEN(XLINE_EVENTS) || !ss_xstats_find(ss_xevent_stats(x, f.bytes), SS_STAT_STEP_NUM, &s)) {
+			if (++v->looked >= MOST_LOOKED)
+				return true;
+			continue;
+		}
+		v->n += !v->n || v->last != ss_xstat_int_or_uint(&s);
+		v->last = ss_xstat_int_or_uint(&s);
+		if (v->n >= v->least)
+			return true;
+	}
+	return false;
+}
+
 bool ss_host_marks_steps(const struct ss_host *h, size_t least)
 {
-	for (uint32_t i = 0; i < h->nplanes; i++)
-		if (ss_plane_has_events_of(&h->planes[i], SS_STR("Steps"), least) ||
-		    ss_xplane_has(h->planes[i].x, SS_STAT_STEP_NUM))
+	struct numbers v = { .least = least };
+	for (uint32_t i = 0; i < h->nplanes; i++) {
+		const struct ss_xplane *x = h->planes[i].x;
+		if (h->planes[i].kind == SS_PLANE_TENSOR_CORE && ss_plane_has_events_of(&h->planes[i], SS_STR("Steps"), least))
 			return true;
+		for (uint32_t k = 0; ss_xplane_has(x, SS_STAT_STEP_NUM) && k < x->nlines; k++)
+			if (count_numbers(x, &x->lines[k], &v))
+				return true;
+	}
 	return false;
 }
 
