@@ -124,6 +124,7 @@ struct ss_space_out {
 	struct ss_hold *hold;
 	uint64_t held_bytes, counted_bytes; /* the second in `hold` */
 	uint64_t nevents, left_out;
+	bool calls_linked;	/* calls have correlation ids, so events that have one need no flow */
 	uint64_t unmatched;	/* ends without a begin, known when the bytes are written */
 	uint64_t far;		/* events months away from the others, found when the bytes are written */
 	SS_VEC(struct ss_so_arg) about; /* what the source says of the recording: stats of the plane "Task Environment" */

@@ -70,8 +70,9 @@ static int by_time(const void *a, const void *b)
 /*
  * The stat "flow" of each event, 0 for none: one sweep over events and points in the order of time,
  * with a stack of the events that are open. NULL when memory is out or there are none to be set.
+ * `linked`: events with correlation ids need none.
  */
-static uint64_t *flows_of(struct ss_so_line *l, bool *ok)
+static uint64_t *flows_of(struct ss_so_line *l, bool linked, bool *ok)
 {
 	size_t n = l->events.n, e = 0, depth = 0;
 	if (!l->flows.n || !n)
@@ -94,7 +95,7 @@ static uint64_t *flows_of(struct ss_so_line *l, bool *ok)
 		/* "Next" is also one that begins at this very moment. */
 		if (f->next && depth && l->events.v[stack[depth - 1]].begin_ns == f->at.ns)
 			at = stack[depth - 1];
-		if (at < n && !bits[at] && !l->events.v[at].link)
+		if (at < n && !bits[at] && !(linked && l->events.v[at].link))
 			bits[at] = ss_so_flow_bits(f->id, f->dir);
 	}
 	free(stack);
@@ -197,7 +198,7 @@ struct open_event {
  * The innermost event around each call that launches something, by its correlation id; "" for the
  * mark of a step, which is no operation. Calls lie within calls: the runtime's makes the driver's.
  */
-static bool find_launches(const struct ss_space_out *o, const struct ss_so_plane *p, const struct ss_so_line *l,
+static bool find_launches(struct ss_space_out *o, const struct ss_so_plane *p, const struct ss_so_line *l,
 			  struct launches *found)
 {
 	size_t n = l->events.n, depth = 0;
@@ -209,6 +210,7 @@ static bool find_launches(const struct ss_space_out *o, const struct ss_so_plane
 		while (depth && !ss_so_lasts_to(&l->events.v[stack[depth - 1].event], t))
 			depth--;
 		uint32_t operation = depth ? stack[depth - 1].operation : SS_NONE;
+		o->calls_linked |= r->link != 0;
 		if (r->link && operation != SS_NONE) {
 			struct ss_str name = p->meta.v[l->events.v[operation].meta].name;
 			uint32_t next = (uint32_t)found->ops.n;
@@ -534,7 +536,7 @@ static bool put_lines(struct ss_space_out *o, struct ss_buf *b, struct layout *y
 	y->flow_id = flow_id + 1;
 	for (size_t i = 0; ok && i < p->lines.n; i++) {
 		struct ss_so_line *l = &p->lines.v[i];
-		uint64_t *flows = flows_of(l, &ok);
+		uint64_t *flows = flows_of(l, o->calls_linked, &ok);
 		if (ok && l->events.n) {
 			ss_pbo_varint(b, (uint64_t)XPLANE_LINES << 3 | 2);
 			ss_pbo_varint(b, line_bytes(o, y, l, flows));

@@ -54,14 +54,19 @@ static bool has_operators(const struct ss_host *h)
 	return of_category(h, SS_KINETO_OPERATOR) || of_category(h, SS_KINETO_ANNOTATION);
 }
 
-/* ... that name what they start, as this names them. */
-static bool has_calls(const struct ss_host *h)
+static bool both_have(const struct ss_host *h, enum ss_stat stat)
 {
 	bool device = false, host = false;
 	for (uint32_t i = 0; i < h->nplanes; i++)
-		if (ss_xplane_has(h->planes[i].x, SS_STAT_CORRELATION_ID))
+		if (ss_xplane_has(h->planes[i].x, stat))
 			*(ss_plane_is_device(&h->planes[i]) ? &device : &host) = true;
-	return device && host && of_category(h, SS_KINETO_CALL);
+	return device && host;
+}
+
+/* ... that name what they start, as this names them, or arrows do. */
+static bool has_calls(const struct ss_host *h)
+{
+	return of_category(h, SS_KINETO_CALL) && (both_have(h, SS_STAT_CORRELATION_ID) || both_have(h, SS_STAT_FLOW));
 }
 
 static bool has_kernels(const struct ss_host *h)

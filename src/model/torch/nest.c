@@ -189,12 +189,21 @@ static bool map_ids(struct ss_ids *m, const uint64_t *ids, size_t n)
 	return ok;
 }
 
-static void tie_device_event(struct ss_torch_build *b, uint32_t i, const struct ss_ids *ops, const struct ss_ids *calls)
+/* Of device events that no correlation ties to a call. */
+static void follow_arrows(struct ss_torch_build *b, const struct ss_ids *calls)
+{
+	for (size_t i = 0; i < b->device_arrows.n; i++) {
+		struct ss_torch_device_event *d = &b->t->device.v[b->device_arrows.v[i].device];
+		if (d->call == SS_NONE)
+			d->call = named(calls, b->device_arrows.v[i].link);
+	}
+}
+
+static void tie_device_event(struct ss_torch_build *b, uint32_t i, const struct ss_ids *ops)
 {
 	struct ss_torch *t = b->t;
 	struct ss_torch_device_event *d = &t->device.v[i];
 	uint32_t own = named(ops, b->device_ids.v[i]);
-	d->call = named(calls, b->device_links.v[i]);
 	if (d->call == SS_NONE) {
 		d->op = head_of(t, own);
 		return;
@@ -240,7 +249,11 @@ bool ss_torch_nest(struct ss_torch_build *b)
 	for (size_t i = 0; ok && i + 1 < t->threads.n; i++)
 		ok = place_calls(b, &t->threads.v[i], &ops) && place_others(b, &t->threads.v[i]);
 	for (uint32_t i = 0; ok && i < t->device.n; i++)
-		tie_device_event(b, i, &ops, &calls);
+		t->device.v[i].call = named(&calls, b->device_links.v[i]);
+	if (ok)
+		follow_arrows(b, &calls);
+	for (uint32_t i = 0; ok && i < t->device.n; i++)
+		tie_device_event(b, i, &ops);
 	ok = ok && list_by_call(t);
 	ss_ids_free(&ops);
 	ss_ids_free(&calls);

@@ -13,7 +13,7 @@
 enum field {
 	F_NONE, F_CATEGORY, F_EXTERNAL, F_CORRELATION, F_DIMS, F_TYPES, F_SEQUENCE, F_FORWARD, F_STREAM, F_DEVICE, F_BYTES,
 	F_COLLECTIVE, F_DTYPE, F_IN, F_OUT, F_GROUP_SIZE, F_GROUP, F_SEQ, F_BLOCKS, F_OCCUPANCY, F_STACK, F_STEP,
-	F_ALLOCATOR, F_ALLOCATION, F_ADDRESS, F_ALLOCATED, F_FREE, F_RESERVED, F_COUNT
+	F_ALLOCATOR, F_ALLOCATION, F_ADDRESS, F_ALLOCATED, F_FREE, F_RESERVED, F_FLOW, F_COUNT
 };
 
 /* The names of the stats in the file. Their case changed between versions. */
@@ -50,6 +50,7 @@ static enum field field_of(struct ss_str name)
 		{ SS_STR_INIT("bytes_allocated"), F_ALLOCATED },
 		{ SS_STR_INIT("bytes_available"), F_FREE },
 		{ SS_STR_INIT("Total Reserved"), F_RESERVED },
+		{ SS_STR_INIT("flow"), F_FLOW },
 	};
 	for (size_t i = 0; i < SS_COUNT(names); i++)
 		if (ss_str_ieq(name, names[i].name))
@@ -246,13 +247,21 @@ static bool take_range(struct reader *r, bool operators)
 	return g.dims != SS_NONE && g.types != SS_NONE && ss_vec_push(&r->b->t->ranges, g);
 }
 
+/* The number of the arrow at an event (the lowest bits are its direction); 0: none. */
+static uint64_t arrow(const struct event *e)
+{
+	uint64_t flow = (uint64_t)whole(e, F_FLOW, 0) >> 2;
+	return flow ? flow | SS_LINK_ARROW : 0;
+}
+
 static bool take_call(struct reader *r)
 {
 	const struct event *e = &r->e;
+	uint64_t link = has(e, F_CORRELATION) ? (uint64_t)whole(e, F_CORRELATION, 0) : arrow(e);
 	struct ss_torch_call c = { .begin_ns = e->begin_ns, .end_ns = e->end_ns, .name = e->name, .thread = e->thread,
 				   .op = SS_NONE, .module = SS_NONE };
 	return ss_vec_push(&r->b->t->calls, c) && ss_vec_push(&r->b->call_ids, external(e)) &&
-	       ss_vec_push(&r->b->call_links, (uint64_t)whole(e, F_CORRELATION, 0));
+	       ss_vec_push(&r->b->call_links, link);
 }
 
 static bool contains_without_case(struct ss_str s, struct ss_str part)
@@ -317,6 +326,9 @@ static bool take_device(struct reader *r, enum ss_kineto kind)
 		return false;
 	d.kind = copy ? SS_TORCH_MEMCPY : kind == SS_KINETO_MEMSET ? SS_TORCH_MEMSET : SS_TORCH_KERNEL;
 	uint8_t name = told(r, d.name);
+	struct ss_torch_arrow a = { (uint32_t)r->b->t->device.n, arrow(e) };
+	if (a.link && !ss_vec_push(&r->b->device_arrows, a))
+		return false;
 	if (kind == SS_KINETO_KERNEL && (d.comm != SS_NONE || (name & NAME_COLLECTIVE)))
 		d.kind = SS_TORCH_COLLECTIVE;
 	return name && ss_vec_push(&r->b->t->device, d) && ss_vec_push(&r->b->device_ids, external(e)) &&

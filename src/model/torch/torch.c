@@ -157,6 +157,7 @@ static void free_build(struct ss_torch_build *b)
 	ss_vec_free(&b->device_ids);
 	ss_vec_free(&b->call_links);
 	ss_vec_free(&b->device_links);
+	ss_vec_free(&b->device_arrows);
 	ss_u64map_free(&b->shape_of);
 	ss_vec_free(&b->open);
 	ss_u64map_free(&b->frame_of);

@@ -5,13 +5,22 @@
 #include "base/buf.h"
 #include "model/torch/torch.h"
 
+/* An arrow ends at a device event. */
+struct ss_torch_arrow {
+	uint32_t device;
+	uint64_t link;
+};
+
+#define SS_LINK_ARROW (UINT64_C(1) << 63)
+
 struct ss_torch_build {
 	struct ss_torch *t;
 	struct ss_host *h;
 	SS_VEC(uint64_t) op_ids;	/* External id of each operator, 0: none */
 	SS_VEC(uint64_t) call_ids;	/* the same of calls */
 	SS_VEC(uint64_t) device_ids;	/* and of device events */
-	SS_VEC(uint64_t) call_links, device_links; /* correlations, 0: none */
+	SS_VEC(uint64_t) call_links, device_links; /* correlations, 0: none; of calls without one their arrow (SS_LINK_ARROW) */
+	SS_VEC(struct ss_torch_arrow) device_arrows; /* by device event */
 	struct ss_u64map shape_of;	/* (dims, types) to shape */
 	SS_VEC(uint32_t) open;		/* scratch: a stack */
 	struct ss_u64map frame_of;	/* (parent, name) to frame */
