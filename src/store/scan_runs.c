@@ -231,10 +231,7 @@ static bool add_older(struct ss_walk *w, const struct ss_walk_dir *d, struct ss_
 	return true;
 }
 
-/*
- * PyTorch's traces among the profiles of a run: the same program, or another, as PyTorch's profiler
- * saw it.
- */
+/* PyTorch's traces among the profiles of a run: the same program, or another, as PyTorch's profiler saw it. */
 static bool add_torch(struct ss_walk *w, const struct ss_walk_dir *d, struct ss_run beside)
 {
 	struct ss_run run = { .dir = beside.dir, .dir_mtime_ns = beside.dir_mtime_ns, .aside = true };

@@ -1,6 +1,6 @@
 /*
- * scan_walk.h - the state of a walk over a directory tree: scan.c reads the directories,
- * scan_runs.c makes runs of their files. Internal to them.
+ * scan_walk.h - the state of a walk over a directory tree: scan.c reads the directories, scan_runs.c makes runs of their files.
+ * Internal to them.
  */
 #ifndef SS_STORE_SCAN_WALK_H
 #define SS_STORE_SCAN_WALK_H

@@ -1,7 +1,6 @@
 /*
- * event_stats.c - durations of the events that match regular expressions, a condition and a stretch
- * of time, by name, line or plane, and the longest of them one by one (model/host/event_query.h has
- * the language of conditions).
+ * event_stats.c - durations of the events that match regular expressions, a condition and a stretch of time, by name, line or
+ * plane, and the longest of them one by one (model/host/event_query.h has the language of conditions).
  *
  * Every event of the files counts, nested ones for themselves.
  */

@@ -43,10 +43,7 @@ static void say_part(struct ss_table *t, const char *id, struct ss_str class, do
 		ss_table_prop_num(t, id, label.p, SS_UNIT_PERCENT, 100 * frac, "%.1f%%");
 }
 
-/*
- * Where the time goes by the attribution that the findings are made of: its parts add up to the
- * whole.
- */
+/* Where the time goes by the attribution that the findings are made of: its parts add up to the whole. */
 static void say_parts(struct ss_table *t, const struct ss_verdict *v)
 {
 	static const char *const ids[SS_TIME_COUNT] = {

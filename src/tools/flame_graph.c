@@ -1,18 +1,17 @@
 /*
- * flame_graph.c - where the time went, by stack: of a device the plane, the program, the parts of
- * the name scope and the operation; of a host the thread and events inside of events. Instead, a
- * device's operations stand below the lines of the program's text that made them, or below their
- * category.
+ * flame_graph.c - where the time went, by stack: of a device the plane, the program, the parts of the
+ * name scope and the operation; of a host the thread and events inside of events. Instead, a device's
+ * operations stand below the lines of the program's text that made them, or below their category.
  *
- * Of a stretch of time what lies inside of it counts, as in the sums of the timeline; of tracks of
- * the timeline a thread is itself, and any track of a device is the device's work.
+ * Of a stretch of time what lies inside of it counts, as in the sums of the timeline; of tracks of the
+ * timeline a thread is itself, and any track of a device is the device's work.
  *
- * A row is a stack, its time that of its last frame with all inside of it, once however often it
- * came. An event is inside of the innermost one of its line that is open and ends no earlier; its
- * own time is its duration without the events directly inside. Of a TPU core the line of operations
- * counts, of a GPU every stream: others say the same time again. Stacks below a ten thousandth of
- * their plane's time are left out, as is what would make more than ROWS_MOST rows; their time stays
- * with the stack around them.
+ * A row is a stack, its time that of its last frame with all inside of it, once however often it came.
+ * An event is inside of the innermost one of its line that is open and ends no earlier; its own time
+ * is its duration without the events directly inside. Of a TPU core the line of operations counts, of
+ * a GPU every stream: others say the same time again. Stacks below a ten thousandth of their plane's
+ * time are left out, as is what would make more than ROWS_MOST rows; their time stays with the
+ * stack around them.
  */
 #include "base/bisect.h"
 #include "base/cxx_name.h"
@@ -219,10 +218,7 @@ static bool add_line(struct stacks *s, struct line *w)
 	return ok;
 }
 
-/*
- * The recording itself, for which torch.profiler writes lines of their own: nothing that the
- * program did.
- */
+/* The recording itself, for which torch.profiler writes lines of their own: nothing that the program did. */
 static bool is_recording(const struct ss_plane *p, const struct ss_line *l)
 {
 	static const struct ss_str marks[] = { SS_STR_INIT("PyTorch Profiler ("), SS_STR_INIT("Iteration Start: PyTorch Profiler"),
@@ -402,10 +398,7 @@ static size_t first_inside(const struct place *v, size_t n, uint32_t at)
 	return lo;
 }
 
-/*
- * Each row is followed by what is inside of it. `v`: the stacks by_parent; `next` has room for as
- * many.
- */
+/* Each row is followed by what is inside of it. `v`: the stacks by_parent; `next` has room for as many. */
 static void put_in_order(struct rows *r, const struct place *v, size_t n, size_t *next)
 {
 	size_t depth = 0;

@@ -1,14 +1,12 @@
 /*
- * fusion_blockers.c - pairs of operations of a compiled program of which one takes the other's
- * result, and which run as kernels of their own: the result goes through memory. With what the
- * program shows of the reason.
+ * fusion_blockers.c - pairs of operations of a compiled program of which one takes the other's result, and which run as
+ * kernels of their own: the result goes through memory. With what the program shows of the reason.
  *
- * Only what stands in the program is said: what an operation is, its layouts, who else uses the
- * result. Where nothing of it explains the pair the reason is empty: the compiler's own decisions
- * are not recorded. model/program/hlo_flow.h finds the values that a consumer takes, and follows
- * them through tuples. Operations inside a fusion or a reduction are fused already and form no
- * pairs. The two halves of an asynchronous operation, and values that no operation computes, form
- * none either; notes count them.
+ * Only what stands in the program is said: what an operation is, its layouts, who else uses the result. Where
+ * nothing of it explains the pair the reason is empty: the compiler's own decisions are not recorded. model/program/hlo_flow.h
+ * finds the values that a consumer takes, and follows them through tuples. Operations inside a fusion or a reduction are fused
+ * already and form no pairs. The two halves of an asynchronous operation, and values that no operation computes, form none
+ * either; notes count them.
  */
 #include "base/safe.h"
 #include "base/vec.h"
@@ -184,10 +182,7 @@ static bool keep(struct search *s, const struct pair *p)
 	return ss_vec_push(&s->pairs, *p);
 }
 
-/*
- * all-reduce-start and all-reduce-done, or what stands between them; send and send-done: one
- * operation.
- */
+/* all-reduce-start and all-reduce-done, or what stands between them; send and send-done: one operation. */
 static bool are_halves(struct ss_str producer, struct ss_str consumer)
 {
 	size_t a = ss_str_rchr(producer, '-'), b = ss_str_rchr(consumer, '-');

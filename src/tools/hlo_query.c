@@ -1,9 +1,8 @@
 /*
- * hlo_query.c - the instructions of a compiled program that match expressions, lie near one of
- * them, or on the shortest path between two, with their times.
+ * hlo_query.c - the instructions of a compiled program that match expressions, lie near one of them, or on the shortest
+ * path between two, with their times.
  *
- * What does not match is left out of the tables and walked through all the same
- * (model/program/hlo_walk.h).
+ * What does not match is left out of the tables and walked through all the same (model/program/hlo_walk.h).
  */
 #include "base/regex.h"
 #include "base/safe.h"

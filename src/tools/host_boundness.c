@@ -1,15 +1,14 @@
 /*
- * host_boundness.c - how long devices wait for their host: by device and host, by cause, by step,
- * and what the host did meanwhile.
+ * host_boundness.c - how long devices wait for their host: by device and host, by cause, by step, and
+ * what the host did meanwhile.
  *
- * One rule divides the time (model/attribution), that of the findings, so that both say the same. A
- * device waits for its host at a moment at which it neither computes nor communicates nor copies,
- * while the thread that starts the programs, or another one, does something that was recorded.
- * Where nothing was recorded, the time is not known to be the host's. On a host without devices the
- * operations that threads run are what waits.
+ * One rule divides the time (model/attribution), that of the findings, so that both say the same. A device waits
+ * for its host at a moment at which it neither computes nor communicates nor copies, while the thread
+ * that starts the programs, or another one, does something that was recorded. Where nothing was recorded, the time is
+ * not known to be the host's. On a host without devices the operations that threads run are what waits.
  *
- * XProf decides by the idle share of the steps and by hardware counters (stepscope xprof
- * check_host_boundness); a cause or a place in the program is not in its answer.
+ * XProf decides by the idle share of the steps and by hardware counters (stepscope xprof check_host_boundness); a
+ * cause or a place in the program is not in its answer.
  */
 #include "base/safe.h"
 #include "model/attribution/attribution.h"
@@ -214,10 +213,7 @@ static bool is_same(const struct ss_time_subject *a, const struct ss_time_subjec
 	       ss_str_eq(a->caller, b->caller);
 }
 
-/*
- * Of those that look the same, the i-th for all: their time, and where one took longest. 0: an
- * earlier one has said it.
- */
+/* Of those that look the same, the i-th for all: their time, and where one took longest. 0: an earlier one has said it. */
 static uint64_t joined(const struct ss_time_unit *u, size_t i, const struct ss_time_subject **longest)
 {
 	uint64_t ps = 0;

@@ -250,10 +250,7 @@ static size_t holder(const struct ss_table *t, struct ss_str memory)
 	return best;
 }
 
-/*
- * PyTorch's allocator of the host counts while it is profiled: what it had handed out before is
- * unknown.
- */
+/* PyTorch's allocator of the host counts while it is profiled: what it had handed out before is unknown. */
 static bool counts_from_begin(const struct ss_request *q, struct ss_str memory, struct ss_err *err)
 {
 	struct ss_host *h = q->model->nhosts == 1 ? q->model->hosts[0] : NULL;

@@ -235,10 +235,7 @@ static bool is_node(const struct ss_hlo_module *m, struct ss_str name)
 
 #define MOST_LOOKED_THROUGH 16
 
-/*
- * The operation that makes a value, seen through elements of tuples and bitcasts, which cost
- * nothing. SS_NONE: none makes it.
- */
+/* The operation that makes a value, seen through elements of tuples and bitcasts, which cost nothing. SS_NONE: none makes it. */
 static uint32_t maker_of(const struct ss_hlo_module *m, uint32_t i)
 {
 	for (int k = 0; k < MOST_LOOKED_THROUGH && i != SS_NONE; k++) {
@@ -256,8 +253,8 @@ static uint32_t maker_of(const struct ss_hlo_module *m, uint32_t i)
 }
 
 /*
- * Of a program that returns a tuple the operation that makes its largest part: the tuple itself has
- * thousands of operands and says nothing. "" for any other program.
+ * Of a program that returns a tuple the operation that makes its largest part: the tuple itself has thousands of operands and says
+ * nothing. "" for any other program.
  */
 static struct ss_str largest_result(const struct ss_hlo_module *m)
 {

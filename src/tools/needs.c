@@ -112,10 +112,7 @@ static bool has_collectives(const struct ss_host *h)
 	return found;
 }
 
-/*
- * A program of one process calls no collectives: its rank, and waiting for others, are not zero but
- * unknown.
- */
+/* A program of one process calls no collectives: its rank, and waiting for others, are not zero but unknown. */
 static bool has_ranks(const struct ss_host *h)
 {
 	static const struct ss_str begins[] = { SS_STR_INIT("c10d::"), SS_STR_INIT("gloo:"), SS_STR_INIT("nccl:"),

@@ -299,10 +299,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
-/*
- * Which operator's own work takes most, on devices and on the host: of `whole`, 0: of the sum of
- * all rows.
- */
+/* Which operator's own work takes most, on devices and on the host: of `whole`, 0: of the sum of all rows. */
 static void say_most(struct ss_result *out, const struct ss_table *t, const char *col,
 		     const char *where, double whole)
 {

@@ -444,9 +444,7 @@ static void drop_unknown(struct ss_table *t, enum ss_hardware hardware)
 	static const char *const wholes[][2] = {
 		{ "host_tf_op_percent", "device_tf_op_percent" },
 		{ "host_op_time_eager_percent", "device_op_time_eager_percent" },
-		/*
-		 * Told by the names of kernels: where none tells 16 bit, the others tell nothing.
-		 */
+		/* Told by the names of kernels: where none tells 16 bit, the others tell nothing. */
 		{ "device_compute_16bit_percent", "device_compute_16bit_percent" },
 		{ "mxu_utilization_percent", "mxu_utilization_percent" },
 		{ "hbm_utilization_percent", "hbm_utilization_percent" },
@@ -459,8 +457,8 @@ static void drop_unknown(struct ss_table *t, enum ss_hardware hardware)
 	};
 	static const char *const of_devices[] = { "host_tf_op_percent", "device_tf_op_percent", "device_op_time_eager_percent" };
 	/*
-	 * Without a device nothing was placed on one: XProf counts what a compiled program ran on
-	 * the CPU as that. Kernels that name no operation were placed on one.
+	 * Without a device nothing was placed on one: XProf counts what a compiled program ran on the CPU as that. Kernels
+	 * that name no operation were placed on one.
 	 */
 	bool kernels = !is_zero(t, "device_compute_16bit_percent") || !is_zero(t, "device_compute_32bit_percent");
 	bool unknown = hardware == SS_HW_CPU_ONLY || (kernels && is_zero(t, "device_tf_op_percent"));

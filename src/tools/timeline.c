@@ -198,10 +198,7 @@ static bool add_arrows(struct ss_timeline_build *b, enum ss_timeline_arrows arro
 		return true;
 	if (!find_arrows(b->tl, b->arena))
 		return ss_fail_mem(err);
-	/*
-	 * Hosts that cannot be joined still have flows of their own; the tool collectives says why
-	 * they cannot.
-	 */
+	/* Hosts that cannot be joined still have flows of their own; the tool collectives says why they cannot. */
 	return b->mt->nhosts < 2 || ss_timeline_join_hosts(b->tl, b->m, b->mt, b->arena, &why) || why.code != SS_ENOMEM ||
 	       ss_fail_mem(err);
 }

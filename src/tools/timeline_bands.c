@@ -1,6 +1,6 @@
 /*
- * timeline_bands.c - how busy each section of the timeline was over a range, in as many parts as
- * are asked for: what a section shows while it is closed.
+ * timeline_bands.c - how busy each section of the timeline was over a range, in as many parts as are asked for: what a
+ * section shows while it is closed.
  *
  * A device is busy while an operation runs on its line of operations, or a kernel or copy on any of
  * its streams, counted once. What it was busy with is self time by meaning: that of events inside
@@ -55,10 +55,7 @@ static void spread(const struct bands *b, int64_t *bins, uint64_t begin_ps, uint
 	}
 }
 
-/*
- * The first position that can reach into the range: the outermost event around its begin, or the
- * first in it.
- */
+/* The first position that can reach into the range: the outermost event around its begin, or the first in it. */
 static uint32_t first_pos(const struct bands *b, const struct ss_track *t)
 {
 	uint32_t pos = ss_track_lower(t, b->begin_ps);

@@ -1,6 +1,4 @@
-/*
- * timeline_search.c - matches of a text, nearest to a place, in common order of begin and number.
- */
+/* timeline_search.c - matches of a text, nearest to a place, in common order of begin and number. */
 #include "tools/timeline.h"
 
 #include "tools/timeline_build.h"

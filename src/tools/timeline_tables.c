@@ -1,6 +1,6 @@
 /*
- * timeline_tables.c - a timeline for those who read tables: which tracks there are and how full
- * they are, or the events of a stretch that was asked for.
+ * timeline_tables.c - a timeline for those who read tables: which tracks there are and how full they
+ * are, or the events of a stretch that was asked for.
  */
 #include "table/timeline.h"
 

@@ -26,37 +26,25 @@ enum ss_tool_flags {
 	SS_TOOL_ONE_TABLE = 1 << 3,	/* XProf's JSON is the one table, not an array of tables */
 	SS_TOOL_OURS = 1 << 4,		/* XProf does not have it: not in its list of tools, but in ours */
 	/*
-	 * With many hosts, no host needs to be open: the tool uses facts (below) or visits the
-	 * hosts (visit.h), and its answer points into no host. Its memory then does not grow with
-	 * the number of hosts.
+	 * With many hosts, no host needs to be open: the tool uses facts (below) or visits the hosts
+	 * (visit.h), and its answer points into no host. Its memory then does not grow with the number
+	 * of hosts.
 	 */
 	SS_TOOL_VISITS = 1 << 5,
-	/*
-	 * Without a named host it also covers the hosts of runs of the same recording
-	 * (store/session.h).
-	 */
+	/* Without a named host it also covers the hosts of runs of the same recording (store/session.h). */
 	SS_TOOL_SESSION = 1 << 6,
-	/*
-	 * It also works on merged parts: it uses only facts that parts hold (model/reduced/part.h).
-	 */
+	/* It also works on merged parts: it uses only facts that parts hold (model/reduced/part.h). */
 	SS_TOOL_OF_PARTS = 1 << 8,
-	/*
-	 * About one compiled program, which any host may hold: by default those of all hosts are
-	 * offered (module_pick.h).
-	 */
+	/* About one compiled program, which any host may hold: by default those of all hosts are offered (module_pick.h). */
 	SS_TOOL_OF_PROGRAM = 1 << 9,
-	/*
-	 * It shows one host if none is named; "ALL_HOSTS" sums all hosts. XProf offers only single
-	 * hosts.
-	 */
+	/* It shows one host if none is named; "ALL_HOSTS" sums all hosts. XProf offers only single hosts. */
 	SS_TOOL_SUMS_HOSTS = 1 << 10,
 	SS_TOOL_XPROF_ALL_HOSTS = 1 << 7, /* XProf's clients are offered the combination alone; ours each host, too */
 };
 
 /*
- * What a profile must hold for a tool to have rows. An opened host's index answers each (needs.c),
- * however many events it has. Some may be met by any host of a run, the others are asked of the
- * first.
+ * What a profile must hold for a tool to have rows. An opened host's index answers each (needs.c), however many events it
+ * has. Some may be met by any host of a run, the others are asked of the first.
  */
 enum ss_needs {
 	SS_NEEDS_PROGRAMS = 1 << 0,	/* a device, or threads that run operations of compiled programs */
@@ -99,9 +87,7 @@ struct ss_request {
 	const struct ss_param_value *params;
 	size_t nparams;
 	struct ss_arena *arena;	/* of the request: results go here */
-	/*
-	 * A client of XProf asks: the answer leaves open what XProf leaves open (docs/parity.md).
-	 */
+	/* A client of XProf asks: the answer leaves open what XProf leaves open (docs/parity.md). */
 	bool as_xprof;
 	/* A person reads it: add the conclusion in sentences (struct ss_conclusion). */
 	bool for_people;
@@ -115,20 +101,11 @@ struct ss_tool {
 	unsigned flags;
 	const struct ss_param *params;
 	size_t nparams;
-	/*
-	 * enum ss_facts: what it will ask the model for, so that one visit of many hosts gathers
-	 * all of it.
-	 */
+	/* enum ss_facts: what it will ask the model for, so that one visit of many hosts gathers all of it. */
 	unsigned facts;
-	/*
-	 * Does the run have data for it? Reads the first host, which is opened but not loaded.
-	 * NULL: always.
-	 */
+	/* Does the run have data for it? Reads the first host, which is opened but not loaded. NULL: always. */
 	bool (*present)(const struct ss_host *first);
-	/*
-	 * enum ss_needs: without all of them it has no rows, and of the clients only XProf's are
-	 * offered it.
-	 */
+	/* enum ss_needs: without all of them it has no rows, and of the clients only XProf's are offered it. */
 	unsigned needs;
 	/*
 	 * A note for people where it has no rows, or the needs are not met, and its own notes say
@@ -137,42 +114,35 @@ struct ss_tool {
 	const char *missing;
 	bool (*run)(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 	/*
-	 * Adds the conclusion to what was filled, reading its tables: they may be those of an older
-	 * program (legacy/legacy.h), with columns missing. NULL: the tables say enough. Facts as
-	 * above, for this alone.
+	 * Adds the conclusion to what was filled, reading its tables: they may be those of an older program
+	 * (legacy/legacy.h), with columns missing. NULL: the tables say enough. Facts as above, for this alone.
 	 */
 	bool (*conclude)(const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 	unsigned conclude_facts;
 };
 
-/*
- * Has this host, opened but not loaded, data for it? A trace in another format tells less than a
- * profile.
- */
+/* Has this host, opened but not loaded, data for it? A trace in another format tells less than a profile. */
 bool ss_tool_present(const struct ss_tool *t, const struct ss_host *first);
 
 /* Which of these needs does it meet? */
 unsigned ss_host_meets(const struct ss_host *h, unsigned needs);
 
-/*
- * Run it, and for people add the conclusion. With many hosts, the facts it needs are gathered
- * first.
- */
+/* Run it, and for people add the conclusion. With many hosts, the facts it needs are gathered first. */
 bool ss_tool_run(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 /* Only the second half, for tables that exist already: those of a stored answer. */
 bool ss_tool_conclude(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err);
 
 /*
- * Visit the hosts of the request. What is set into cells of `out` meanwhile outlives them; other
- * texts of a host that a tool holds on to go through ss_intern_str(&out->texts, ...).
+ * Visit the hosts of the request. What is set into cells of `out` meanwhile outlives them; other texts of a host that a tool
+ * holds on to go through ss_intern_str(&out->texts, ...).
  */
 bool ss_tool_visit(const struct ss_request *q, struct ss_result *out, const struct ss_visit *v, struct ss_err *err);
 
 /* Value of a parameter: as asked for, else the tool's preset, else "". */
 struct ss_str ss_request_param(const struct ss_request *q, const struct ss_tool *tool, const char *name);
 /*
- * A parameter that is a time in ms, as ps: 0 for one before 0, INT64_MAX for one beyond. *ps stays
- * where it has no value. SS_EINVAL: it is no number.
+ * A parameter that is a time in ms, as ps: 0 for one before 0, INT64_MAX for one beyond. *ps stays where it has no value.
+ * SS_EINVAL: it is no number.
  */
 bool ss_request_time_ps(const struct ss_request *q, const struct ss_tool *tool, const char *name, int64_t *ps, struct ss_err *err);
 

@@ -155,9 +155,7 @@ static bool add_layout(struct ss_timeline *tl, const struct ss_trace *tr, struct
 	return true;
 }
 
-/*
- * The thread of this id; the last one where several lines have it. Threads of a section are sorted.
- */
+/* The thread of this id; the last one where several lines have it. Threads of a section are sorted. */
 static uint32_t find_thread(const struct ss_timeline *tl, const struct ss_tl_section *s, uint32_t tid)
 {
 	uint32_t lo = s->first_track, hi = s->first_track + s->ntracks;

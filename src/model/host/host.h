@@ -2,11 +2,10 @@
  * host.h - the profile of one host, as every analysis and the timeline read it.
  *
  * A host has two states. Opened: planes, lines and metadata are indexed, and no event is read
- * (names, tool list). Loaded: the events of every line are columns, events are grouped into steps,
- * and the steps of a GPU are a line after the file's own lines (preprocess/preprocess.h; the other
- * derived lines are only for display, see display_lines.h). Loading happens once, at the first
- * ss_host_load (preprocess/load.h); afterwards the host is immutable and may be read by any number
- * of threads.
+ * (names, tool list). Loaded: the events of every line are columns, events are grouped into steps, and
+ * the steps of a GPU are a line after the file's own lines (preprocess/preprocess.h; the other derived
+ * lines are only for display, see display_lines.h). Loading happens once, at the first ss_host_load
+ * (preprocess/load.h); afterwards the host is immutable and may be read by any number of threads.
  *
  * Times are ps since the start of the session. Strings borrow from the mapped file or the host's
  * arena.
@@ -54,16 +53,16 @@ struct ss_line {
 	bool derived;		/* made by preprocessing, here or by the program that wrote the file */
 	struct ss_xevents ev;	/* of a derived line: off and base are NULL */
 	/*
-	 * Step group of each event, SS_NO_GROUP for none. NULL: not computed; a preprocessed file
-	 * has it in the stat group_id (ss_event_group reads either).
+	 * Step group of each event, SS_NO_GROUP for none. NULL: not computed; a preprocessed file has
+	 * it in the stat group_id (ss_event_group reads either).
 	 */
 	int32_t *group;
 	/* Runs of equal groups; they replace `group` if groups change seldom. */
 	struct ss_group_run *runs;
 	uint32_t nruns;
 	/*
-	 * Device timespans that preprocessing changed (merged TPU steps); NULL: the stats of the
-	 * event hold them, if any.
+	 * Device timespans that preprocessing changed (merged TPU steps); NULL: the stats of the event
+	 * hold them, if any.
 	 */
 	int64_t *dev_begin_ps;
 	uint64_t *dev_dur_ps;
@@ -168,17 +167,16 @@ bool ss_host_open(struct ss_host *h, const char *path, struct ss_err *err);
 /* The same for a path below the directory `top`, which links must not leave; NULL: any path. */
 bool ss_host_open_below(struct ss_host *h, const char *top, const char *path, struct ss_err *err);
 /*
- * Open one host of several. A file that cannot be read as a profile becomes a host without planes,
- * with the reason as its note and in `why`, so that the other hosts are shown. False: out of
- * memory.
+ * Open one host of several. A file that cannot be read as a profile becomes a host without planes, with
+ * the reason as its note and in `why`, so that the other hosts are shown. False: out of memory.
  */
 bool ss_host_open_among(struct ss_host *h, const char *top, const char *path, struct ss_err *why, struct ss_err *err);
 bool ss_host_open_bytes(struct ss_host *h, struct ss_str bytes, const char *name, struct ss_err *err);
 /* Open an XSpace, whatever its name is. */
 bool ss_host_open_space(struct ss_host *h, struct ss_str bytes, const char *path, struct ss_err *err);
 /*
- * Describe a profile without opening it: sets name, path and size, in the host's arena. False: out
- * of memory.
+ * Describe a profile without opening it: sets name, path and size, in the host's arena. False: out of
+ * memory.
  */
 bool ss_host_describe(struct ss_host *h, const char *top, const char *path, uint64_t file_bytes);
 /*
@@ -197,9 +195,7 @@ void ss_host_close(struct ss_host *h);
 
 /* hostnames[0] of the file, or "localhost". */
 struct ss_str ss_host_hostname(const struct ss_host *h);
-/*
- * The host in an answer: by its name, as in every tool; XProf's own answers have ss_host_hostname.
- */
+/* The host in an answer: by its name, as in every tool; XProf's own answers have ss_host_hostname. */
 static inline struct ss_str ss_host_shown(const struct ss_host *h, bool as_xprof)
 {
 	return as_xprof ? ss_host_hostname(h) : h->name;
@@ -230,10 +226,7 @@ static inline struct ss_str ss_event_name(const struct ss_plane *p, uint32_t met
 	return p->x->event_meta[meta].name;
 }
 
-/*
- * The name in the file. It differs from the name only in traces whose events have other names in
- * analyses.
- */
+/* The name in the file. It differs from the name only in traces whose events have other names in analyses. */
 static inline struct ss_str ss_event_name_in_file(const struct ss_plane *p, uint32_t meta)
 {
 	bool known = meta != SS_NONE && meta < p->x->nevent_meta;
