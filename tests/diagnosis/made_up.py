@@ -202,6 +202,32 @@ def judge_slow_steps(binary, check):
     check('three of eight, not every third', all(f['cause'] != 'outlier_steps' for f in o['findings']), o['findings'])
 
 
+def evaluates(slow, program, steps=20):
+    """A step runs dot.4 of jit_step; slow ones run it once more, of another program or of the same."""
+    host = runs.Plane(1, '/host:CPU')
+    thread, pool, at, free = host.line('python'), host.line('tf_XLAPjRtCpuClient/1'), 0, 100 * US
+    for i in range(steps):
+        host.event(thread, host.meta('PjitFunction(update)'), at + 10 * US, 20 * US)
+        for ms, module, number in ((4, 'jit_step', 7),) + (((40, 'jit_score', program),) if i in slow else ()):
+            begin = max(free, at + 50 * US)
+            host.event(pool, host.meta('dot.4'), begin, ms * MS, {'hlo_op': 'dot.4', 'hlo_module': module, 'program_id': number})
+            free = begin + ms * MS + 20 * US
+        end = free + 100 * US
+        host.event(thread, host.meta('train'), at, end - at, {'step_num': i})
+        at = end + 10 * US
+    return space(host)
+
+
+def judge_evaluations(binary, check):
+    """An operation that slow steps run once more does not shift the steps: the numbers are those of the marks."""
+    for slow in ({9, 19}, {5, 11, 17}, {3, 7, 11, 15, 19}):
+        for program in (9, 7):
+            o = answer(binary, evaluates(slow, program))
+            f = next((f for f in o['findings'] if f['cause'] == 'outlier_steps'), {'text': ''})
+            names = ', '.join(map(str, sorted(slow)[:-1])) + f' and {max(slow)}'
+            check(f'evaluations in {sorted(slow)}, program {program}', f'steps {names}' in f['text'] and '44.' in f['text'], f)
+
+
 # ---- functions compiled again ----
 
 def compiled_again(shapes, name='jit_update', function='PjitFunction(update)'):
@@ -239,6 +265,7 @@ def judge_recompiled(binary, check):
 def judge(binary, check):
     judge_recompiled(binary, check)
     judge_slow_steps(binary, check)
+    judge_evaluations(binary, check)
     judge_graphs(binary, check)
     judge_missing_parts(binary, check)
     judge_covered(binary, check)

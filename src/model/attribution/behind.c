@@ -3,11 +3,13 @@
  *
  * The mark of a step is then over before its work begins, and the mark in which the program waits
  * at last holds the work of many. XLA's CPU backend runs programs in the order of their starts: an
- * operation that runs k times for each mark divides the work: the i-th k of its runs are of the
- * i-th step. Some runs before may be of programs that were started before the first mark.
+ * operation of one program that runs k times for each mark divides the work: the i-th k of its runs
+ * are of the i-th step. Some runs before may be of programs that were started before the first mark;
+ * or some marks have more runs than others, if the program waits for its work.
  */
 #include "model/attribution/windows.h"
 
+#include "base/bisect.h"
 #include "base/safe.h"
 #include "base/vec.h"
 #include "model/host/stat_filter.h"
@@ -29,9 +31,11 @@ struct work {
 	int64_t last_ps;
 	SS_VEC(int64_t) begins; /* of the operation that divides the work */
 	size_t skip, per_step;	/* of these */
+	bool waits;		/* for the work of a step before the next: known where some are skipped */
 };
 
 #define MOST_EARLIER_FRAC 0.25 /* of as many as there are steps */
+#define MOST_TRIES 16	       /* to find an operation of one program */
 
 static bool is_op(struct work *k, const struct ss_line *l, uint32_t i)
 {
@@ -67,28 +71,112 @@ static bool is_regular(const struct work *k, uint64_t n)
 	return n >= k->w->n && (double)(n % k->w->n) <= MOST_EARLIER_FRAC * (double)k->w->n;
 }
 
-/* The one that begins first of those that run equally often in each step; SS_NONE. */
+/*
+ * The one that begins first of those that run equally often in each step, without runs to spare if
+ * there is any; SS_NONE.
+ */
 static uint32_t divider(const struct work *k)
 {
 	uint32_t best = SS_NONE;
-	for (uint32_t i = 0; i < k->p->x->nevent_meta; i++)
-		if (is_regular(k, k->runs[i].n) &&
-		    (best == SS_NONE || k->runs[i].first_ps < k->runs[best].first_ps))
+	for (uint32_t i = 0; i < k->p->x->nevent_meta; i++) {
+		if (!is_regular(k, k->runs[i].n))
+			continue;
+		bool exact = k->runs[i].n % k->w->n == 0, best_is = best != SS_NONE && k->runs[best].n % k->w->n == 0;
+		if (best == SS_NONE || (exact == best_is ? k->runs[i].first_ps < k->runs[best].first_ps : exact))
 			best = i;
+	}
 	return best;
 }
 
-static bool list_begins(struct work *k, uint32_t meta)
+/* Of the operation; *mixed: programs share its name. */
+static bool list_begins(struct work *k, uint32_t meta, bool *mixed)
 {
+	uint64_t program = 0;
+	*mixed = false;
+	k->begins.n = 0;
 	for (uint32_t j = 0; j < k->p->nlines; j++) {
 		const struct ss_line *l = &k->p->lines[j];
-		for (uint32_t i = 0; !l->derived && i < l->ev.n; i++)
-			if (l->ev.meta[i] == meta && is_op(k, l, i) && !ss_vec_push(&k->begins, l->ev.begin_ps[i]))
+		for (uint32_t i = 0; !l->derived && i < l->ev.n; i++) {
+			struct ss_xstat s;
+			if (l->ev.meta[i] != meta || !is_op(k, l, i))
+				continue;
+			bool is_known = ss_xstats_find(ss_line_stats(k->p, l, i), SS_STAT_PROGRAM_ID, &s);
+			uint64_t own = is_known ? (uint64_t)ss_xstat_int_or_uint(&s) : 0;
+			*mixed |= k->begins.n && own != program;
+			program = own;
+			if (!ss_vec_push(&k->begins, l->ev.begin_ps[i]))
 				return false;
+		}
 	}
 	qsort(k->begins.v, k->begins.n, sizeof(*k->begins.v), ss_cmp_i64);
 	k->skip = k->begins.n % k->w->n;
 	k->per_step = k->begins.n / k->w->n;
+	return true;
+}
+
+/* Lists the runs of an operation that divides the work; *any: there is one. */
+static bool find_divider(struct work *k, bool *any)
+{
+	*any = false;
+	for (int tries = 0; tries < MOST_TRIES && !*any; tries++) {
+		bool mixed;
+		uint32_t meta = divider(k);
+		if (meta == SS_NONE)
+			return true;
+		if (!list_begins(k, meta, &mixed))
+			return false;
+		*any = !mixed;
+		k->runs[meta].n = 0;
+	}
+	return true;
+}
+
+/* The first mark that begins at the moment or after it. */
+static size_t mark_from(const struct ss_windows *w, int64_t at_ps)
+{
+	size_t lo = 0, hi = w->n;
+	SS_BISECT(lo, hi, mid, w->v[mid].begin_ps < at_ps);
+	return lo;
+}
+
+struct mark_work {
+	int64_t busy; /* operations that run when it begins, less those when the one before it begins */
+	bool began;   /* an operation begins before the next mark */
+};
+
+static void add_work(struct work *k, struct mark_work *v)
+{
+	for (uint32_t j = 0; j < k->p->nlines; j++) {
+		const struct ss_line *l = &k->p->lines[j];
+		for (uint32_t i = 0; !l->derived && i < l->ev.n; i++) {
+			if (!is_op(k, l, i))
+				continue;
+			size_t next = mark_from(k->w, l->ev.begin_ps[i] + 1), after = mark_from(k->w, ss_xevents_end_ps(&l->ev, i));
+			v[next - 1].began = true; /* operations begin with the first mark or later */
+			v[next].busy += after > next;
+			v[after].busy -= after > next;
+		}
+	}
+}
+
+/*
+ * Does the work of most marks begin in them, after all work before is over? Then runs to spare are
+ * no earlier ones: some steps do more.
+ */
+static bool waits(struct work *k, bool *yes)
+{
+	struct mark_work *v = calloc(k->w->n + 1, sizeof(*v));
+	int64_t busy = 0;
+	size_t own = 0;
+	if (!v)
+		return false;
+	add_work(k, v);
+	for (size_t i = 0; i < k->w->n; i++) {
+		busy += v[i].busy;
+		own += !busy && v[i].began;
+	}
+	free(v);
+	*yes = 2 * own >= k->w->n;
 	return true;
 }
 
@@ -104,6 +192,8 @@ static bool keeps_up(const struct work *k)
 	due_ps = due_ps > last->end_ps ? due_ps : last->end_ps;
 	if (k->begins.v[k->skip + n * k->per_step - 1] >= due_ps)
 		return false;
+	if (k->skip && k->waits)
+		return true;
 	for (size_t i = 0; i < k->w->n; i++) {
 		int64_t next_ps = i + 1 < k->w->n ? k->w->v[i + 1].begin_ps : INT64_MAX;
 		const int64_t *begins = k->begins.v + k->skip + i * k->per_step;
@@ -137,8 +227,9 @@ bool ss_windows_follow_work(struct ss_windows *w, const struct ss_plane *p)
 	bool ok = k.known && k.runs;
 	if (ok)
 		count_runs(&k);
-	uint32_t meta = ok ? divider(&k) : SS_NONE;
-	if (meta != SS_NONE && (ok = list_begins(&k, meta)) && !keeps_up(&k))
+	bool any = false;
+	ok = ok && find_divider(&k, &any) && (!any || !k.skip || waits(&k, &k.waits));
+	if (ok && any && !keeps_up(&k))
 		divide(w, &k);
 	free(k.known);
 	free(k.runs);
