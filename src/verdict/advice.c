@@ -28,13 +28,18 @@ static const struct advice {
 	  .with = SS_TRAIT_STAGE, .without = SS_TRAIT_PREFETCHED },
 	{ SS_CAUSE_INPUT, TF, ANYWHERE, "Give map() num_parallel_calls=tf.data.AUTOTUNE.", .with = SS_TRAIT_SEQUENTIAL_MAP },
 	{ SS_CAUSE_INPUT, TF, ANYWHERE,
+	  "Set num_parallel_calls=tf.data.AUTOTUNE where the program makes the slow stage. tf.data runs map() followed by batch() "
+	  "as one stage, MapAndBatch: there it is the option of map().",
+	  .with = SS_TRAIT_FIXED_PARALLELISM },
+	{ SS_CAUSE_INPUT, TF, ANYWHERE,
 	  "Replace Python in the pipeline (from_generator, py_function) with TensorFlow operations, or run it offline: "
 	  "only one thread of Python runs at a time.",
 	  .with = SS_TRAIT_PYTHON_INPUT },
 	{ SS_CAUSE_INPUT, TF, ANYWHERE,
 	  "The pipeline works ahead but does not keep up: reduce the work of the slow stage, or give it more cores or "
 	  "machines (tf.data service).",
-	  .with = SS_TRAIT_PREFETCHED, .without = SS_TRAIT_SEQUENTIAL_MAP | SS_TRAIT_PYTHON_INPUT },
+	  .with = SS_TRAIT_PREFETCHED,
+	  .without = SS_TRAIT_SEQUENTIAL_MAP | SS_TRAIT_PYTHON_INPUT | SS_TRAIT_FIXED_PARALLELISM },
 	{ SS_CAUSE_INPUT, TORCH, ANYWHERE,
 	  "Let the DataLoader prefetch: num_workers above 0, persistent_workers=True, and a larger "
 	  "prefetch_factor.",
@@ -213,6 +218,8 @@ static const struct advice {
 	{ SS_CAUSE_GC, ANY, ANYWHERE,
 	  "Collect outside the steps: gc.freeze() after setting up, gc.disable(), and gc.collect() every few "
 	  "hundred steps.", 0, 0 },
+	{ SS_CAUSE_IDLE, JAX | TF, ANYWHERE, "Record the host's threads: set the profiler's option host_tracer_level to 2.",
+	  .with = SS_TRAIT_NO_THREADS },
 	{ SS_CAUSE_IDLE, JAX, ANYWHERE,
 	  "Record Python: set ProfileOptions.python_tracer_level = 1, or put jax.profiler.TraceAnnotation around "
 	  "code that you suspect.",
@@ -228,7 +235,7 @@ static const struct advice {
 	{ SS_CAUSE_IDLE, TORCH, ANYWHERE,
 	  "Put torch.profiler.record_function around code that you suspect, so that the profile names it.",
 	  .with = SS_TRAIT_PYTHON },
-	{ SS_CAUSE_IDLE, JAX | TF | TORCH_XLA | UNNAMED, ANYWHERE,
+	{ SS_CAUSE_IDLE, TORCH_XLA | UNNAMED, ANYWHERE,
 	  "Profile again with the host's threads and Python's calls recorded.",
 	  .without = SS_TRAIT_PYTHON },
 	{ SS_CAUSE_IDLE, TORCH, ANYWHERE, "Profile again with the host's threads and Python's calls recorded.",

@@ -58,15 +58,18 @@ void ss_rule_input(struct ss_judge *j)
 	if (stage.n) {
 		f->subject = stage;
 		f->traits |= SS_TRAIT_STAGE | (ss_str_contains(stage, SS_STR("::Prefetch")) ? SS_TRAIT_PREFETCHED : 0) |
-			     (ss_str_ends(stage, SS_STR("::Map")) ? SS_TRAIT_SEQUENTIAL_MAP : 0);
+			     (ss_str_ends(stage, SS_STR("::Map")) ? SS_TRAIT_SEQUENTIAL_MAP : 0) |
+			     (u->h->input.detail.n ? SS_TRAIT_FIXED_PARALLELISM : 0);
 	}
 	f->traits |= u->h->python_input ? SS_TRAIT_PYTHON_INPUT : 0;
 	struct ss_str who = u->h->windows.n ? ss_say(j, "Steps" SS_FMT " wait", SS_ARG(at))
 					    : ss_say(j, "The program" SS_FMT " waits", SS_ARG(at));
 	if (stage.n)
 		f->text = ss_say(j,
-				 SS_FMT " for data during %s of the time. The slowest stage of the input is " SS_FMT "%s.",
-				 SS_ARG(who), ss_percent_of(f->share_frac).s, SS_ARG(stage),
+				 SS_FMT " for data during %s of the time. The slowest stage of the input is " SS_FMT
+				 "%s" SS_FMT "%s.",
+				 SS_ARG(who), ss_percent_of(f->share_frac).s, SS_ARG(stage), u->h->input.detail.n ? " with " : "",
+				 SS_ARG(u->h->input.detail),
 				 u->h->python_input ? ", which calls a Python function (PyFunc)" : "");
 	else
 		f->text = ss_say(j, SS_FMT " for data during %s of the time, in " SS_FMT ".", SS_ARG(who),
@@ -340,6 +343,7 @@ void ss_rule_idle(struct ss_judge *j)
 		return;
 	const struct ss_time_host *h = affected.worst->h;
 	f->affected = affected.n;
+	f->traits |= h->has_host || h->thread.n ? 0 : SS_TRAIT_NO_THREADS;
 	struct ss_str at = where(j, affected.worst), thread = main_thread(j, h);
 	f->subject = h->thread.n ? ss_say(j, SS_FMT ": not recorded", SS_ARG(thread)) : SS_STR("host: not recorded");
 	f->text = h->thread.n ? ss_say(j,

@@ -228,6 +228,50 @@ def judge_evaluations(binary, check):
             check(f'evaluations in {sorted(slow)}, program {program}', f'steps {names}' in f['text'] and '44.' in f['text'], f)
 
 
+# ---- the input of TensorFlow ----
+
+def pipeline(stages, **of_root):
+    """Each step waits 8 of 10 ms for stages that call each other; the last is slow. `stages`: (name, stats) from the root inwards."""
+    host = runs.Plane(1, '/host:CPU')
+    thread = host.line('python')
+    for step in range(12):
+        t = step * 10 * MS
+        host.event(thread, host.meta('train'), t, 10 * MS, {'step_num': step})
+        host.event(thread, host.meta('EagerLocalExecute: IteratorGetNext'), t, 8 * MS + 20 * US)
+        for depth in range(len(stages) + 1):
+            name = '::'.join(['Iterator::Root'] + [n.format(step) for n, _ in stages[:depth]])
+            # Each input that a stage opens has an iterator of its own.
+            ids = {'id': 100 * depth + (step + 1 if '[' in name else 0) + 1, **({'parent_id': 100 * (depth - 1) + 1} if depth else {})}
+            host.event(thread, host.meta(name), t + depth * US, 8 * MS - 2 * depth * US, {**ids, **(stages[depth - 1][1] if depth else of_root)})
+    return space(host)
+
+
+def judge_pipelines(binary, check):
+    fixed, tuned = {'parallelism': 2, 'autotune': 'false'}, {'parallelism': 2, 'autotune': 'true'}
+    for stages, budget, says, option in (
+            ([('MapAndBatch', fixed)], 8, 'Iterator::Root::MapAndBatch with num_parallel_calls=2.', 'the option of map()'),
+            ([('MapAndBatch', fixed)], 2, 'Iterator::Root::MapAndBatch.', None),
+            ([('MapAndBatch', tuned)], 8, 'Iterator::Root::MapAndBatch.', None),
+            ([('Prefetch', {}), ('ParallelMapV2', fixed)], 8, 'ParallelMapV2 with num_parallel_calls=2.', 'where the program makes the slow stage'),
+            ([('Prefetch', {}), ('Interleave[{}]', {}), ('Map', {})], 8, '::Map.', 'Give map() num_parallel_calls')):
+        o = answer(binary, pipeline(stages, cpu_budget=budget))
+        f = next((f for f in o['findings'] if f['cause'] == 'input'), {'text': '', 'advice': []})
+        told = [a for a in f['advice'] if 'num_parallel_calls' in a]
+        check(f'input: {stages}, {budget} processors', says in f['text'] and (option in told[0] if told else not option), f)
+
+
+def judge_unrecorded(binary, check):
+    """What a framework's own profiler cannot record is not advised, and nothing twice."""
+    for call, told in (('PjitFunction(update)', ['python_tracer_level']), ('EagerLocalExecute: MatMul', ['experimental.Trace'])):
+        host = runs.Plane(1, '/host:CPU')
+        thread = host.line('python')
+        for i in range(12):
+            host.event(thread, host.meta('train'), i * 10 * MS, 10 * MS, {'step_num': i})
+            host.event(thread, host.meta(call), i * 10 * MS, MS)
+        f = next((f for f in answer(binary, space(host))['findings'] if f['cause'] == 'idle'), {'advice': []})
+        check(f'nothing recorded beside {call}', len(f['advice']) == len(told) and all(t in a for t, a in zip(told, f['advice'])), f)
+
+
 # ---- functions compiled again ----
 
 def compiled_again(shapes, name='jit_update', function='PjitFunction(update)'):
@@ -265,6 +309,8 @@ def judge_recompiled(binary, check):
 def judge(binary, check):
     judge_recompiled(binary, check)
     judge_slow_steps(binary, check)
+    judge_pipelines(binary, check)
+    judge_unrecorded(binary, check)
     judge_evaluations(binary, check)
     judge_graphs(binary, check)
     judge_missing_parts(binary, check)

@@ -1,6 +1,7 @@
 /* attribution.c - see attribution.h: one host, then all of them. */
 #include "model/attribution/attribution.h"
 
+#include "base/map.h"
 #include "base/safe.h"
 #include "model/attribution/build.h"
 #include "model/host/job.h"
@@ -136,7 +137,10 @@ static void note_framework(struct ss_time_host *out, struct ss_str name)
 			out->frameworks |= words[i].framework;
 }
 
-/* "jit(train_step)/..." is an operation's name in JAX; PyTorch's kernels are told without operators, too. */
+/*
+ * "jit(train_step)/..." is an operation's name in JAX; PyTorch's kernels are told without
+ * operators, too.
+ */
 static void note_frameworks(struct ss_attr_build *b)
 {
 	for (uint32_t i = 0; b->host && i < b->host->x->nevent_meta; i++) {
@@ -171,26 +175,78 @@ static uint64_t input_ps(const struct ss_time_host *t)
 	return sum_ps;
 }
 
+/*
+ * "num_parallel_calls=1", where the program fixed it, and more processors are free to be used; "".
+ */
+static struct ss_str fixed_option(struct ss_attr_build *b, const struct ss_tfdata *t, const struct ss_tfdata_iterator *stage)
+{
+	uint64_t budget = 0;
+	for (size_t i = 0; i < t->niterators; i++)
+		budget = t->iterators[i].cpu_budget > budget ? t->iterators[i].cpu_budget : budget;
+	if (!stage->parallelism || (budget && stage->parallelism >= budget))
+		return SS_STR("");
+	return ss_arena_printf(b->arena, "num_parallel_calls=%llu", (unsigned long long)stage->parallelism);
+}
+
+/*
+ * Of a name without the numbers in brackets, which tell apart the inputs that a stage reads in
+ * turns.
+ */
+static uint64_t hash_of_stage(struct ss_str name)
+{
+	uint64_t hash = 0;
+	bool inside = false;
+	for (size_t i = 0; i < name.n; i++) {
+		inside = (inside || name.p[i] == '[') && name.p[i] != ']';
+		hash = inside ? hash : ss_mix(hash, (unsigned char)name.p[i]);
+	}
+	return hash;
+}
+
+/*
+ * Of each iterator the first of the same stage: interleave() makes new ones for each of its inputs.
+ * False: no memory.
+ */
+static bool group_stages(const struct ss_tfdata *t, uint32_t *first)
+{
+	struct ss_u64map stages = { 0 };
+	bool ok = true;
+	for (size_t i = 0; ok && i < t->niterators; i++) {
+		first[i] = ss_u64map_add(&stages, hash_of_stage(t->iterators[i].long_name), (uint32_t)i);
+		ok = first[i] != SS_NONE;
+	}
+	ss_u64map_free(&stages);
+	return ok;
+}
+
 /* The stage that the program waited for, summed over its calls. */
 static bool find_stage(struct ss_attr_build *b, struct ss_err *err)
 {
 	const struct ss_tfdata *t = ss_host_tfdata(b->h, err);
 	uint64_t *self_ps = t ? calloc(t->niterators + 1, sizeof(*self_ps)) : NULL;
-	size_t best = SIZE_MAX;
-	for (size_t i = 0; self_ps && i < t->ncalls; i++) {
+	uint32_t *group = t ? calloc(t->niterators + 1, sizeof(*group)) : NULL, best = SS_NONE;
+	size_t most = 0; /* the iterator that stands for the best */
+	bool ok = self_ps && group && group_stages(t, group);
+	for (size_t i = 0; ok && i < t->ncalls; i++) {
 		if (t->calls[i].bottleneck == SS_NONE)
 			continue;
 		const struct ss_tfdata_stat *s = &t->stats[t->calls[i].bottleneck];
-		self_ps[s->iterator] += s->self_ps;
-		best = best == SIZE_MAX || self_ps[s->iterator] > self_ps[best] ? s->iterator : best;
+		uint32_t k = group[s->iterator];
+		self_ps[k] += s->self_ps;
+		if (best != SS_NONE && self_ps[k] <= self_ps[best])
+			continue;
+		most = k == best ? most : s->iterator;
+		best = k;
 	}
-	if (best != SIZE_MAX) {
-		b->out->input.name = ss_arena_str(b->arena, t->iterators[best].long_name);
+	if (ok && best != SS_NONE) {
+		b->out->input.name = ss_arena_str(b->arena, t->iterators[most].long_name);
+		b->out->input.detail = fixed_option(b, t, &t->iterators[most]);
 		b->out->input.ps[0] = self_ps[best];
+		ok = b->out->input.name.p && b->out->input.detail.p;
 	}
-	bool memory = t && (!self_ps || (best != SIZE_MAX && !b->out->input.name.p));
 	free(self_ps);
-	return t && (!memory || ss_fail_mem(err));
+	free(group);
+	return t && (ok || ss_fail_mem(err));
 }
 
 /* The function that is compiled longest. */
@@ -242,7 +298,10 @@ static struct ss_time_host blank_host(struct ss_str name, const struct ss_window
 	};
 }
 
-/* Is it PyTorch's, of a machine without a GPU? Where there is one, it may work without being recorded. */
+/*
+ * Is it PyTorch's, of a machine without a GPU? Where there is one, it may work without being
+ * recorded.
+ */
 static bool runs_on_cpu_alone(const struct ss_attr_build *b)
 {
 	struct ss_err err = { 0 };
@@ -336,7 +395,10 @@ static void *build_host(void *owner, struct ss_err *err)
 	}
 	own->out = blank_host(h->name, w);
 	struct ss_attr_build b = { .h = h, .arena = &own->arena, .out = &own->out };
-	/* Allocations first: reading them takes memory for a moment, as the claims of attribution do until its end. */
+	/*
+	 * Allocations first: reading them takes memory for a moment, as the claims of attribution
+	 * do until its end.
+	 */
 	bool ok = ss_host_is_raw(h) || (ss_host_load(h, err) &&
 					ss_memory_trend_read(&own->out.memory, h, &own->out.windows, err) && attribute(&b, err));
 	free_build(&b);

@@ -1,6 +1,6 @@
 /*
- * attribution.h - where the time of a program went: each moment of the recording belongs to exactly one
- * class.
+ * attribution.h - where the time of a program went: each moment of the recording belongs to exactly
+ * one class.
  *
  * It covers the recording from the begin of the first step to the end of the last (all of it if no
  * steps are known), once for each device, and once for the program if a host has no device
@@ -10,8 +10,9 @@
  * the thread that starts the programs. Time without an explanation is unknown. The classes of a
  * step, and those between the steps, add up to the whole.
  *
- * Part of struct ss_host; for all hosts a fold (fold.h): hosts are visited, not held. Memory for one
- * host is linear in the events that claim time; the memory of a host is bounded (the limits below).
+ * Part of struct ss_host; for all hosts a fold (fold.h): hosts are visited, not held. Memory for
+ * one host is linear in the events that claim time; the memory of a host is bounded (the limits
+ * below).
  */
 #ifndef SS_MODEL_ATTRIBUTION_ATTRIBUTION_H
 #define SS_MODEL_ATTRIBUTION_ATTRIBUTION_H
@@ -51,7 +52,10 @@ enum ss_time_region {
 
 #define SS_MOST_SUBJECTS 8  /* kept of each class of a unit */
 #define SS_MOST_KEPT_STEPS 100000
-/* The limit of attributed devices of one host: each is combined with all events of the host's threads. */
+/*
+ * The limit of attributed devices of one host: each is combined with all events of the host's
+ * threads.
+ */
 #define SS_MOST_UNITS 128
 
 /* The owner of time of a class: a function, an operation or a host. */
@@ -106,15 +110,15 @@ struct ss_time_host {
 	struct ss_str extra;	   /* runs in each step that takes far longer, and in no other: "evaluate (main.py:9)"; "" */
 	uint64_t extra_ps;	   /* all its time; 0: of a program that is started there, "score()": its time is elsewhere */
 	struct ss_recompiled recompiled; /* of the function that compiling takes longest for */
-	struct ss_time_subject input; /* the slowest stage of the input, name "" for unknown */
+	struct ss_time_subject input; /* the slowest stage of the input, name "" for unknown; detail: "num_parallel_calls=1" */
 	bool python_input;	   /* a stage of it calls Python */
 	uint64_t dropped;	   /* events that could not be read */
 };
 
 enum ss_framework { SS_FW_JAX = 1, SS_FW_TENSORFLOW = 2, SS_FW_PYTORCH = 4, SS_FW_TORCH_XLA = 8 };
 /*
- * Measures that the program takes already, so that no advice recommends them: torch.compile, DataLoader
- * workers; Keras runs its loop.
+ * Measures that the program takes already, so that no advice recommends them: torch.compile,
+ * DataLoader workers; Keras runs its loop.
  */
 enum ss_habit {
 	SS_HABIT_COMPILED = 1,

@@ -153,7 +153,8 @@ static const struct ss_plane *read_lines(struct ss_host *h, struct ss_err *err)
 /* Ids come as int64 and as uint64, for one and the same iterator. */
 struct ids {
 	uint64_t id, parent, element;
-	bool has_id, has_element;
+	uint64_t parallelism, cpu_budget;
+	bool has_id, has_element, is_tuned;
 };
 
 static struct ids read_ids(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
@@ -170,6 +171,12 @@ static struct ids read_ids(const struct ss_plane *p, const struct ss_line *l, ui
 		} else if (s.stat == SS_STAT_ELEMENT_ID) {
 			ids.has_element = true;
 			ids.element = (uint64_t)ss_xstat_int_or_uint(&s);
+		} else if (s.stat == SS_STAT_PARALLELISM) {
+			ids.parallelism = (uint64_t)ss_xstat_int_or_uint(&s);
+		} else if (s.stat == SS_STAT_CPU_BUDGET) {
+			ids.cpu_budget = (uint64_t)ss_xstat_int_or_uint(&s);
+		} else if (s.stat == SS_STAT_AUTOTUNE) {
+			ids.is_tuned = ss_str_is(ss_xstat_str(&s), "true");
 		}
 	}
 	return ids;
@@ -184,6 +191,8 @@ static bool find_iterator(struct pass *p, struct ss_str name, const struct ids *
 	struct ss_tfdata_iterator it = { .id = ids->id, .parent_id = ids->parent, .name = last_part(name), .long_name = name };
 	it.is_root = !ss_str_contains(rest, SS_STR("::"));
 	it.is_async = is_async(it.name);
+	it.parallelism = ids->is_tuned ? 0 : ids->parallelism;
+	it.cpu_budget = ids->cpu_budget;
 	*out = (uint32_t)p->iterators.n;
 	return ss_vec_push(&p->iterators, it) && ss_u64map_add(&p->iterator_of, ids->id, *out) != SS_NONE;
 }

@@ -26,6 +26,8 @@ struct ss_tfdata_iterator {
 	bool is_root;
 	bool is_device;		/* a root that feeds a device by a background copy */
 	bool is_async;		/* works ahead on threads of its own */
+	uint64_t parallelism;	/* calls at a time, where the program fixed it; 0: tuned, or not recorded */
+	uint64_t cpu_budget;	/* of a root: processors that the pipeline may use; 0: not recorded */
 };
 
 /* The work of an iterator in one call of its root. */
@@ -63,8 +65,8 @@ struct ss_tfdata {
 
 bool ss_host_has_tfdata(const struct ss_host *h);	/* of an opened host */
 /*
- * Part of the host: what the events of the pipelines of /host:CPU say, of which no others are read (partial_read.h).
- * Strings live as long as the host. NULL on failure.
+ * Part of the host: what the events of the pipelines of /host:CPU say, of which no others are read
+ * (partial_read.h). Strings live as long as the host. NULL on failure.
  */
 const struct ss_tfdata *ss_host_tfdata(struct ss_host *h, struct ss_err *err);
 
