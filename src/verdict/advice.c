@@ -167,7 +167,7 @@ static const struct advice {
 	  "Each callback makes the program wait for Python: do the work inside the program or outside the step.", 0, 0 },
 	{ SS_CAUSE_OUTSIDE_STEPS, ANY, ANYWHERE, "Do this work while a step runs: on another thread, ahead of time.", 0, 0 },
 	{ SS_CAUSE_OUTLIER_STEPS, ANY, ANYWHERE,
-	  "Do the extra work of these steps less often, or on another thread.",
+	  "Do the extra work of these steps less often, or on another thread that they do not wait for.",
 	  .without = SS_TRAIT_ALL_DO | SS_TRAIT_COMPILES | SS_TRAIT_EXTRA_UNKNOWN },
 	{ SS_CAUSE_OUTLIER_STEPS, ANY, ANYWHERE,
 	  "All steps do this, but it takes longer in these. Compare them in the timeline with a usual one: more data, a slower "

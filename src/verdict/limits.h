@@ -4,6 +4,8 @@
 #ifndef SS_VERDICT_LIMITS_H
 #define SS_VERDICT_LIMITS_H
 
+/* Slow steps stall if nothing was recorded in this share of their extra time. */
+#define SS_STALL_FRAC 0.8
 /* Less than this is not worth a change by itself. */
 #define SS_LEAST_SHARE 0.05
 /* If usual steps spend this share of their time on it, slow steps do more of the same, and nothing special. */

@@ -111,7 +111,10 @@ static bool is_usual(const struct ss_judged_unit *u, enum ss_time_class c, const
 	return frac >= SS_SAME_FRAC * usual_frac && (double)same_ps >= of_slow / 2 * (double)u->u->ps[c][SS_REGION_STEPS];
 }
 
-/* Do usual steps do the same, for some of that time? Then nothing shows extra work. */
+/*
+ * Do usual steps do the same, for some of that time? Then nothing shows extra work. A call that
+ * starts something is the same whatever it takes.
+ */
 static bool all_do(const struct ss_judged_unit *u, const struct ss_time_subject *s)
 {
 	const struct ss_windows *w = &u->h->windows;
@@ -123,7 +126,7 @@ static bool all_do(const struct ss_judged_unit *u, const struct ss_time_subject 
 			slow_ps += (double)o->ps[SS_REGION_OUTLIERS] / (double)w->noutliers;
 		}
 	}
-	return s && usual_ps >= SS_ALL_DO_FRAC * slow_ps;
+	return s && (usual_ps >= SS_ALL_DO_FRAC * slow_ps || (s->class == SS_TIME_LAUNCH && usual_ps > 0));
 }
 
 static const char *ordinal(int64_t n)
@@ -151,6 +154,15 @@ static enum ss_time_class excess_class(const struct ss_judged_unit *u)
 			best = c;
 		}
 	return (enum ss_time_class)best;
+}
+
+/* Slow steps stall where nothing was recorded in most of their extra time. */
+static bool stalls(const struct ss_judged_unit *u)
+{
+	double all_ps = 0;
+	for (int c = 0; c < SS_TIME_COUNT; c++)
+		all_ps += fmax(excess_ps(u, (enum ss_time_class)c), 0);
+	return excess_ps(u, SS_TIME_UNKNOWN) >= SS_STALL_FRAC * all_ps;
 }
 
 /* The share of it that is not spent with others, who may be late. */
@@ -185,6 +197,17 @@ static struct ss_str where(struct ss_judge *j, const struct ss_judged_unit *u, e
 	for (size_t i = 0; alone && i < j->nunits; i++)
 		alone = j->units[i].h == u->h || (j->units[i].h->windows.noutliers && own_frac(&j->units[i]) < 0.5);
 	return alone ? ss_say(j, " on %s " SS_FMT, ss_recording_word(j), SS_ARG(u->h->name)) : SS_STR("");
+}
+
+/* "they stall: nothing computes in the extra time ...", or less where something does. */
+static struct ss_str what_of_unknown(struct ss_judge *j, const struct ss_judged_unit *u, bool one)
+{
+	struct ss_str at = where(j, u, SS_TIME_UNKNOWN);
+	if (!stalls(u))
+		return ss_say(j, "what %s meanwhile" SS_FMT " was not recorded", one ? "it does" : "they do", SS_ARG(at));
+	return ss_say(j, "%s" SS_FMT ": nothing computes in the extra time, and %s", one ? "it stalls" : "they stall", SS_ARG(at),
+		      u->h->has_host ? "the thread that starts the programs records no event then"
+				     : "no event of the host says why");
 }
 
 /* "; evaluate runs in these steps alone, for 350 ms each"; "" where the time goes to just that. */
@@ -232,7 +255,7 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 	/* Of several participants a stay in a collective operation is waiting as well. */
 	const char *waits = c == SS_TIME_COLLECTIVE && j->nunits > 1 ? ", waiting for others included" : "";
 	if (c == SS_TIME_UNKNOWN)
-		doing = ss_say(j, "what %s meanwhile was not recorded", w->noutliers == 1 ? "it does" : "they do");
+		doing = what_of_unknown(j, u, w->noutliers == 1);
 	else if (s)
 		doing = ss_say(j, "the time goes to " SS_FMT SS_FMT ": " SS_FMT "%s" SS_FMT "%s", SS_ARG(class), SS_ARG(at),
 			       SS_ARG(ss_cut(s->name, 120)), s->caller.n ? ", called by " : "",
@@ -243,7 +266,7 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 	bool extra = u->h->extra.n != 0;
 	f->traits |= (is_usual(u, c, s) && !extra ? SS_TRAIT_MORE_OF_SAME : 0) |
 		     (all_do(u, s) && !extra && !period ? SS_TRAIT_ALL_DO : 0) | (c == SS_TIME_COMPILE ? SS_TRAIT_COMPILES : 0) |
-		     (c == SS_TIME_UNKNOWN ? SS_TRAIT_EXTRA_UNKNOWN : 0);
+		     (c == SS_TIME_UNKNOWN && !extra ? SS_TRAIT_EXTRA_UNKNOWN : 0);
 	f->subject = ss_say(j, "step%s " SS_FMT SS_FMT, w->noutliers == 1 ? "" : "s", SS_ARG(numbers), SS_ARG(every));
 	f->text = ss_say(j,
 			 "%zu of %zu steps %s far longer than the others: up to " SS_FMT " instead of " SS_FMT ". This costs "

@@ -190,6 +190,34 @@ def slow_steps(slow, steps=8):
     return space(host)
 
 
+def stalls(slow, steps=12, other=None, name='packer', usual=False):
+    """Slow steps do nothing for 40 ms, or another thread does something meanwhile; with `usual` in other steps, too."""
+    host = runs.Plane(1, '/host:CPU')
+    thread, pool, worker, at = host.line('python'), host.line('tf_XLAEigen/1'), host.line(name), 0
+    for i in range(steps):
+        busy = 50 * MS if i in slow else 10 * MS
+        host.event(thread, host.meta('train'), at, busy, {'step_num': i})
+        host.event(thread, host.meta('PjitFunction(update)'), at + 10 * US, 90 * US)
+        host.event(pool, host.meta('dot.4'), at + 100 * US, 9 * MS, {'hlo_op': 'dot.4', 'hlo_module': 'jit_update', 'program_id': 7})
+        if other and (i in slow or usual):
+            host.event(worker, host.meta(other), at + busy - (38 if i in slow else 1) * MS, (38 if i in slow else 1) * MS + 5 * US)
+        at += busy + 20 * US
+    return space(host)
+
+
+def judge_stalls(binary, check):
+    alone = ' on thread \'packer\' runs in these steps alone, for 38.00 ms each'
+    for other, usual, says in ((None, False, None), ('pack_shards', False, 'pack_shards' + alone), ('pack_shards', True, None),
+                               ('$main.py:9 write', False, 'write (main.py:9)' + alone)):
+        o = answer(binary, stalls({2, 5, 9}, other=other, usual=usual))
+        f = next((f for f in o['findings'] if f['cause'] == 'outlier_steps'), {'text': '', 'advice': ['']})
+        check(f'stalls, {other} meanwhile', 'steps 2, 5 and 9; they stall: nothing computes' in f['text'] and
+              (says in f['text'] if says else 'alone' not in f['text']) and
+              f['advice'][0].startswith('Do the extra work' if says else 'Put annotations'), f)
+    f = answer(binary, stalls({2, 5, 9}, other='pack_shards', name='python'))['findings'][0]
+    check('another thread of the same name', 'pack_shards on another thread runs' in f['text'], f)
+
+
 def judge_slow_steps(binary, check):
     """A program that is started in slow steps alone is named where this is no chance; one of twelve is."""
     for slow, steps, says in (({0, 3, 6}, 8, 'steps 0, 3 and 6 (every 3rd)'), ({2, 7}, 12, 'steps 2 and 7;'), ({5}, 12, 'step 5;')):
@@ -312,6 +340,7 @@ def judge(binary, check):
     judge_pipelines(binary, check)
     judge_unrecorded(binary, check)
     judge_evaluations(binary, check)
+    judge_stalls(binary, check)
     judge_graphs(binary, check)
     judge_missing_parts(binary, check)
     judge_covered(binary, check)

@@ -139,6 +139,7 @@ static const struct word words[] = {
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$traceback_util.py:") },
 	/* Layers of PyTorch in Python. */
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("nn.Module: ") },
+	{ SS_KIND_SKIP, PREFIX, SS_STR_INIT("torch/utils/_contextlib") }, /* around functions with @torch.no_grad() */
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/nn/") },
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/optim/") },
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("torch/autograd/") },
