@@ -90,6 +90,9 @@ typedef void ss_rule_fn(struct ss_judge *j);
 #include "verdict/rules.def"
 #undef RULE
 
+/* rules_steps.c: adds in which steps most of the time of a finding lies, if these are few. */
+void ss_say_steps(struct ss_judge *j, struct ss_verdict_finding *f);
+
 /* gaps.c: what the recording lacks. False on failure. */
 bool ss_find_gaps(struct ss_judge *j, struct ss_model *m, struct ss_err *err);
 

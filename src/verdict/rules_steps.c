@@ -1,7 +1,10 @@
 /* rules_steps.c - time between the steps, and steps that take far longer than the others. */
 #include "verdict/judge.h"
+#include "base/order.h"
 #include "base/safe.h"
 #include "verdict/limits.h"
+
+#include <stdlib.h>
 
 static double between_frac(const struct ss_judged_unit *u)
 {
@@ -66,17 +69,18 @@ void ss_rule_outside_steps(struct ss_judge *j)
 
 #define MOST_NUMBERS 8
 
-static struct ss_str numbers_of(struct ss_judge *j, const struct ss_windows *w)
+/* "3, 7 and 11" of the steps that are `in`, n of them. */
+static struct ss_str numbers_of(struct ss_judge *j, const struct ss_windows *w, const bool *in, size_t n)
 {
 	struct ss_str text = SS_STR("");
-	size_t n = 0;
-	for (size_t i = 0; i < w->n && n < MOST_NUMBERS; i++)
-		if (w->v[i].outlier) {
-			const char *before = !n ? "" : n + 1 == w->noutliers ? " and " : ", ";
+	size_t said = 0;
+	for (size_t i = 0; i < w->n && said < MOST_NUMBERS; i++)
+		if (in ? in[i] : w->v[i].outlier) {
+			const char *before = !said ? "" : said + 1 == n ? " and " : ", ";
 			text = ss_say(j, SS_FMT "%s%lld", SS_ARG(text), before, (long long)w->v[i].num);
-			n++;
+			said++;
 		}
-	return w->noutliers > n ? ss_say(j, SS_FMT " and %zu more", SS_ARG(text), w->noutliers - n) : text;
+	return n > said ? ss_say(j, SS_FMT " and %zu more", SS_ARG(text), n - said) : text;
 }
 
 static const struct ss_time_subject *outlier_subject(const struct ss_judged_unit *u, enum ss_time_class c)
@@ -247,7 +251,7 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 	if (!f || !longest)
 		return;
 	int64_t period = ss_windows_period(w);
-	struct ss_str numbers = numbers_of(j, w),
+	struct ss_str numbers = numbers_of(j, w, NULL, w->noutliers),
 		      every = period ? ss_say(j, " (every %lld%s)", (long long)period, ordinal(period)) : SS_STR("");
 	enum ss_time_class c = excess_class(u);
 	const struct ss_time_subject *s = outlier_subject(u, c);
@@ -283,4 +287,92 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 			 (double)u->h->extra_ps, "ps", u, "trace_viewer@");
 	else if (extra)
 		ss_prove_words(j, f, "called in slow steps alone", u->h->extra, u, "trace_viewer@");
+}
+
+/* ---- other findings ---- */
+
+struct step_share {
+	uint64_t ps;
+	size_t at;
+};
+
+static int by_share(const void *a, const void *b)
+{
+	const struct step_share *x = a, *y = b;
+	return SS_CMP(y->ps, x->ps) ?: SS_CMP(x->at, y->at);
+}
+
+/* The class of time that the finding is about; SS_TIME_COUNT: none. */
+static enum ss_time_class class_of(const struct ss_verdict_finding *f)
+{
+	switch (f->cause) {
+	case SS_CAUSE_INPUT:
+		return SS_TIME_INPUT;
+	case SS_CAUSE_COMPILE:
+		return SS_TIME_COMPILE;
+	case SS_CAUSE_CALLBACK:
+		return SS_TIME_CALLBACK;
+	case SS_CAUSE_TRANSFER:
+		return SS_TIME_COPY;
+	case SS_CAUSE_LOCK:
+		return SS_TIME_LOCK;
+	case SS_CAUSE_GC:
+		return SS_TIME_GC;
+	case SS_CAUSE_HOST_CODE:
+		return f->traits & SS_TRAIT_FRAMEWORK_CALLS ? SS_TIME_LAUNCH : SS_TIME_HOST_CODE;
+	case SS_CAUSE_DISPATCH:
+		return SS_TIME_LAUNCH;
+	case SS_CAUSE_SYNC:
+		return SS_TIME_SYNC;
+	case SS_CAUSE_IDLE:
+		return SS_TIME_UNKNOWN;
+	case SS_CAUSE_COMPUTE:
+		return SS_TIME_COMPUTE;
+	default:
+		return SS_TIME_COUNT;
+	}
+}
+
+/*
+ * The fewest steps that hold most of a class, marked in `in`; 0: more than half of them. All of the
+ * time that they hold in *frac.
+ */
+static size_t steps_with_most(struct ss_judge *j, const struct ss_judged_unit *u, enum ss_time_class c, bool *in, double *frac)
+{
+	size_t n = u->h->windows.n, k = 0;
+	struct step_share *v = SS_NEW_N(j->arena, struct step_share, n);
+	uint64_t all_ps = 0, held_ps = 0;
+	j->no_memory |= !v;
+	for (size_t i = 0; v && i < n; i++) {
+		v[i] = (struct step_share){ u->u->steps[i].ps[c], i };
+		all_ps += v[i].ps;
+	}
+	if (!v || !all_ps)
+		return 0;
+	qsort(v, n, sizeof(*v), by_share);
+	for (; k < n / 2 && (double)held_ps < SS_MOST_OF_CLASS_FRAC * (double)all_ps; k++) {
+		held_ps += v[k].ps;
+		in[v[k].at] = true;
+	}
+	*frac = (double)held_ps / (double)all_ps;
+	return *frac >= SS_MOST_OF_CLASS_FRAC ? k : 0;
+}
+
+void ss_say_steps(struct ss_judge *j, struct ss_verdict_finding *f)
+{
+	enum ss_time_class c = class_of(f);
+	const struct ss_judged_unit *u = j->nunits == 1 ? j->units : NULL;
+	const struct ss_windows *w = u ? &u->h->windows : NULL;
+	if (c == SS_TIME_COUNT || !u || !u->u->steps || w->noutliers || w->n < 2)
+		return;
+	double frac;
+	bool *in = SS_NEW_N(j->arena, bool, w->n);
+	size_t n = in ? steps_with_most(j, u, c, in, &frac) : 0;
+	j->no_memory |= !in;
+	struct ss_str numbers = n ? numbers_of(j, w, in, n) : SS_STR("");
+	if (!n || f->text.n + numbers.n + 60 > SS_MOST_TEXT_BYTES)
+		return;
+	ss_prove(j, f, "of that, in the steps that have most of it", frac, "share", u, "overview_page");
+	f->text = ss_say(j, SS_FMT " Step%s " SS_FMT " (%zu of %zu) %s %s of this time.", SS_ARG(f->text), n == 1 ? "" : "s",
+			 SS_ARG(numbers), n, w->n, n == 1 ? "has" : "have", ss_percent_of(frac).s);
 }

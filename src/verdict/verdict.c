@@ -221,6 +221,7 @@ static bool judge(struct ss_judge *j, const struct ss_all_windows *steps, struct
 		rules[i](j);
 	for (size_t i = 0; i < j->found.n && !j->no_memory; i++) {
 		ss_advise(j, &j->found.v[i]);
+		ss_say_steps(j, &j->found.v[i]);
 		say_scope(j, &j->found.v[i]);
 	}
 	ss_rank(j);

@@ -218,6 +218,13 @@ def judge_stalls(binary, check):
     check('another thread of the same name', 'pack_shards on another thread runs' in f['text'], f)
 
 
+def judge_few_steps(binary, check):
+    """Of too few steps for outliers, those that have most of a cause are said; where all have it, none is."""
+    for slow, steps, says in (({2}, 4, 'Step 2 (1 of 4) has'), ({0, 3}, 5, 'Steps 0 and 3 (2 of 5) have'), (set(range(4)), 4, None), (set(), 4, None)):
+        f = next((f for f in answer(binary, stalls(slow, steps))['findings'] if f['cause'] == 'idle'), None)
+        check(f'{slow} of {steps} steps', f is None and not slow or (f and (says in f['text'] if says else '(' not in f['text'].split('recorded)')[1])), f)
+
+
 def judge_slow_steps(binary, check):
     """A program that is started in slow steps alone is named where this is no chance; one of twelve is."""
     for slow, steps, says in (({0, 3, 6}, 8, 'steps 0, 3 and 6 (every 3rd)'), ({2, 7}, 12, 'steps 2 and 7;'), ({5}, 12, 'step 5;')):
@@ -341,6 +348,7 @@ def judge(binary, check):
     judge_unrecorded(binary, check)
     judge_evaluations(binary, check)
     judge_stalls(binary, check)
+    judge_few_steps(binary, check)
     judge_graphs(binary, check)
     judge_missing_parts(binary, check)
     judge_covered(binary, check)
