@@ -8,7 +8,7 @@ static const struct ss_str suffixes[] = {
 	SS_STR_INIT(".pt.trace.json.gz"), SS_STR_INIT(".trace.json.gz"), SS_STR_INIT(".trace.json"),
 	SS_STR_INIT(".trace"),		 SS_STR_INIT(".trace.gz"),	  SS_STR_INIT(".pftrace"),
 	SS_STR_INIT(".perfetto-trace"),	 SS_STR_INIT(".sqlite"),
-	SS_STR_INIT(".hlo.pb"),
+	SS_STR_INIT("_results.db"),	 SS_STR_INIT(".hlo.pb"),
 };
 
 int ss_profile_rank(struct ss_str name)

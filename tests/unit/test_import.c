@@ -58,6 +58,7 @@ static void tells_files_by_name(void **state)
 		{ "w.1.pt.trace.json.gz", "w.1", true },
 		{ "a.trace.json", "a", true },	  { "a.trace", "a", true },	   { "a.trace.gz", "a", true },
 		{ "a.pftrace", "a", true },	  { "a.b.sqlite", "a.b", true },   { "a.perfetto-trace", "a", true },
+		{ "4100_results.db", "4100", true }, { "results.db", "results.db", false }, { "a.db", "a.db", false },
 		{ ".trace", ".trace", false },	  { "a.json", "a", false },	   { "a.memory_viewer.json", "a", false },
 		{ "trace.json", "trace", false },
 	};
