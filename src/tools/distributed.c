@@ -274,13 +274,13 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	(void)q;
 	say_waiting(out, ss_result_find(out, "waiting"));
 	if (most.row != SS_NPOS) {
-		double step = ss_cell_f64(t, most.row, "computation_us") +
-			      ss_cell_f64(t, most.row, "overlap_us") + most.value +
-			      ss_cell_f64(t, most.row, "other_us");
+		double whole_us = ss_cell_f64(t, most.row, "computation_us") +
+				  ss_cell_f64(t, most.row, "overlap_us") + most.value +
+				  ss_cell_f64(t, most.row, "other_us");
 		ss_say(out,
-		       "Exposed communication takes most on rank %lld: %s of a step.",
+		       "Exposed communication takes most on rank %lld: %s.",
 		       (long long)ss_cell_i64(t, most.row, "rank"),
-		       ss_share_words(SS_UNIT_US, most.value, step).s);
+		       ss_share_words(SS_UNIT_US, most.value, whole_us).s);
 	}
 	return true;
 }
