@@ -312,11 +312,20 @@ static bool add_errors(const struct ss_input_report *r, struct ss_table *t)
 	return true;
 }
 
-/* What marks steps, in the words of what was profiled. */
+static bool is_imported(const struct ss_request *q)
+{
+	for (uint32_t i = 0; i < q->model->nhosts; i++)
+		if (!ss_host_is_described(q->model->hosts[i]) && ss_host_is_torch(q->model->hosts[i]))
+			return true;
+	return false;
+}
+
+/* What marks steps, in the words of what was profiled. A profiler of GPUs alone knows ranges (NVTX, ROCTX, track events). */
 static const char *marker(const struct ss_request *q)
 {
-	return is_of_kineto(q) ? "step() of a torch.profiler with a schedule does"
-				       : "Keras and JAX's StepTraceAnnotation do";
+	return is_of_kineto(q) ? "step() of a torch.profiler with a schedule does" :
+	       is_imported(q)  ? "a range around each that is called 'ProfilerStep#7' does" :
+				 "Keras and JAX's StepTraceAnnotation do";
 }
 
 /* How unmarked steps were inferred, and with which confidence. */
