@@ -24,8 +24,18 @@ const KINDS = [
 		cpu: "profiles/jax_mlp_train",
 		tensorflow: "profiles/tf_keras_fast",
 	},
-	{ torch: "torch/ranks", nsys: "others/nsys", memory: "memory/torch_snapshot", program: "hlo/train_step.pb" },
+	{
+		torch: "torch/ranks",
+		nsys: "others/nsys",
+		perfetto: "others/perfetto",
+		rocm: "../fuzz/seeds/formats/rocpd.sqlite",
+		memory: "memory/torch_snapshot",
+		program: "hlo/train_step.pb",
+	},
 ];
+/* Kinds that are one file, and the name that it has in a log directory. */
+const FILES = { program: "train_step.hlo.pb", rocm: "node4_results.db" };
+const NOT_OF_JAX = /^(torch|nsys|perfetto|rocm)-/;
 const SIGHTS = ["light", "dark"].flatMap((scheme) => [1000, 1500, 2560].map((width) => ({ scheme, width })));
 const HEIGHT = 900;
 const STAYS_MS = 10_000;
@@ -42,7 +52,7 @@ before(async () => {
 	for (const [i, kinds] of KINDS.entries())
 		for (const [kind, from] of Object.entries(kinds)) {
 			const to = join(root, String(i), kind);
-			cpSync(join(data, from), from.endsWith(".pb") ? join(to, "train_step.hlo.pb") : to, { recursive: true });
+			cpSync(join(data, from), FILES[kind] ? join(to, FILES[kind]) : to, { recursive: true });
 		}
 	if (pictures) mkdirSync(pictures, { recursive: true });
 	servers = await Promise.all(KINDS.map((_, i) => startProgram(join(root, String(i)))));
@@ -96,6 +106,15 @@ function faults() {
 		if (seen(e) && getComputedStyle(e).overflowX === "visible" && e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 2) say("runs over its box", e);
 	for (const e of document.querySelectorAll("main .runs-table"))
 		if (seen(e) && e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1) say("a table beyond its card", e.parentElement);
+	for (const e of document.querySelectorAll(".blocks .block"))
+		if (seen(e) && e.textContent && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).textOverflow !== "ellipsis") say("cut without a sign of it", e);
+	/* The answer has the width that there is, and the figure is on the first screen. */
+	for (const e of document.querySelectorAll(".verdict-text")) {
+		const lines = e.clientHeight / parseFloat(getComputedStyle(e).lineHeight);
+		if (seen(e) && lines > 4 && e.clientWidth < 420 && e.parentElement.clientWidth > 600) say("a verdict is squeezed beside its figures", e);
+	}
+	for (const e of document.querySelectorAll(".columns-tall > .column-main"))
+		if (seen(e) && scrollY === 0 && e.getBoundingClientRect().top > innerHeight / 2) say("the figure begins in the lower half of the window", e);
 	/* What there is none of needs no heading, and nothing to filter and to save. */
 	for (const e of document.querySelectorAll(".grid-none")) if (/^No rows/.test(e.textContent)) say("a table without rows", e.closest("section") ?? e);
 	for (const e of document.querySelectorAll("main section.card")) if (seen(e) && e.children.length < 2 && e.querySelector("h2:not(.visually-hidden)")) say("a card with a heading alone", e);
@@ -220,6 +239,7 @@ async function audit(p, place, sight) {
 	/* Parts that follow their own answers may still be on their way: a fault is what stays. */
 	let there = await page.evaluate(faults);
 	for (const end = Date.now() + STAYS_MS; there.length && Date.now() < end; there = await page.evaluate(faults)) await page.waitForTimeout(100);
+	if (NOT_OF_JAX.test(place.name) && (await page.textContent("main")).match(/\bjax\.|StepTraceAnnotation|Keras/)) there.push("advice for another framework");
 	const found = [...there, ...seen.errors.splice(0)];
 	return [...new Set(found)].slice(0, 8).map((f) => `${place.name} ${sight.scheme} ${sight.width}: ${f}`);
 }

@@ -33,16 +33,15 @@ function PodViewer({ result, session }: { result: Result; session: Session }) {
 	const cores = table(result, "cores");
 	const nums = numbers(steps, "step_num") ?? [];
 	const asked = useQuery("step");
-	if (!steps?.nrows || !cores?.nrows)
+	if (!steps?.nrows || !cores?.nrows) {
+		const notes = allNotes(result); /* they say how this framework marks its steps */
 		return (
 			<>
-				<Notes notes={allNotes(result)} />
-				<p class="empty">
-					No step was measured on any core. Steps are recorded when the training loop marks them, for example with{" "}
-					<code>jax.profiler.StepTraceAnnotation</code>.
-				</p>
+				<Notes notes={notes} />
+				<p class="empty">No step was measured on any core{notes.length ? "." : ": the program has to mark its steps."}</p>
 			</>
 		);
+	}
 	const at = Math.max(0, asked === "" ? 0 : nums.indexOf(Number(asked)));
 	return (
 		<>
