@@ -41,12 +41,12 @@ struct event {
 
 /* ---- tracks ---- */
 
-/* "COMPUTE GPU [2] QUEUE [1]": the number, -1 for what is no queue of a GPU. */
-static int64_t gpu_of(struct ss_str name)
+/* "COMPUTE GPU [2] QUEUE [1]": the number behind the word, -1 for what is no queue of a GPU. */
+static int64_t number_behind(struct ss_str word, struct ss_str name)
 {
-	size_t at = ss_str_find(name, SS_STR("GPU ["));
+	size_t at = ss_str_find(name, word);
 	uint64_t n;
-	struct ss_str rest = ss_str_sub(name, at == SS_NPOS ? name.n : at + 5, name.n);
+	struct ss_str rest = ss_str_sub(name, at == SS_NPOS ? name.n : at + word.n, name.n);
 	return ss_str_take_u64(&rest, &n) && n < 1000000 ? (int64_t)n : -1;
 }
 
@@ -64,7 +64,7 @@ static const struct ss_pf_track *of_process(struct reader *r, const struct ss_pf
 
 static uint32_t plane_of(struct reader *r, const struct ss_pf_track *t)
 {
-	int64_t gpu = gpu_of(t->name);
+	int64_t gpu = number_behind(SS_STR("GPU ["), t->name);
 	const struct ss_pf_track *p = of_process(r, t);
 	struct ss_str key = gpu >= 0    ? ss_arena_printf(&r->scratch, "/device:GPU:%lld", (long long)gpu)
 			    : p->pid >= 0 ? ss_arena_printf(&r->scratch, "%lld", (long long)p->pid)
@@ -302,6 +302,9 @@ static void take_counter(struct reader *r, const struct ss_pf_track *t, const st
 static void place_event(struct reader *r, const struct ss_pf_track *t, struct event *e, struct ss_so_time at)
 {
 	e->category = known_words(r, e->category);
+	int64_t queue = number_behind(SS_STR("QUEUE ["), t->name);
+	if (queue >= 0 && e->type != TYPE_END)
+		add_arg(r, SS_STR("stream"), SS_SO_INT, (uint64_t)queue, SS_STR(""));
 	struct ss_str in_file = e->name;
 	if (!ss_chrome_args_kineto(e->category, ss_kineto_of(e->category), &e->name, &r->scratch, &r->args)) {
 		r->o->no_memory = true;

@@ -268,6 +268,8 @@ bool ss_legacy_memory_profile(const struct ss_request *q, struct ss_result *out,
 	add_tables(out);
 	bool ok = add_all(&j, root);
 	ss_arena_release(&j.scratch);
+	if (!q->as_xprof)
+		ss_memory_blank_unknown(out);
 	if (ok && !all->first)
 		ss_result_note(out, SS_INFO, SS_STR("no allocation was recorded at capture time"));
 	return ok || ss_fail_mem(err);

@@ -373,7 +373,9 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	(void)q;
 	(void)err;
 	if (!(window > 0)) {
-		ss_result_say(out, SS_STR("The profile has no device and no operation of a program that could wait for the host."));
+		ss_result_say(out, t->nrows ?
+			SS_STR("No operation of a device was recorded, so it is not known how long devices wait.") :
+			SS_STR("The profile has no device and no operation of a program that could wait for the host."));
 		return true;
 	}
 	bool much = wait >= SS_LEAST_SHARE * window, dark = unknown >= SS_LEAST_SHARE * window;

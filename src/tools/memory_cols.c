@@ -56,3 +56,23 @@ const struct ss_col ss_memory_module_cols[M_COLS] = {
 	INT("end_ps", "End", PS, NULL),
 	INT("offset_ps", "Start on its line", PS, "Since the start of its line"),
 };
+
+static void blank(struct ss_table *t, size_t col, const char *text)
+{
+	for (size_t i = 0; i < t->nrows; i++)
+		if (ss_str_is(t->data[col].str[i], text))
+			t->data[col].str[i] = SS_STR("");
+}
+
+void ss_memory_blank_unknown(struct ss_result *out)
+{
+	for (size_t i = 0; i < out->ntables; i++) {
+		struct ss_table *t = &out->tables[i];
+		if (t->cols != ss_memory_event_cols)
+			continue;
+		blank(t, E_OP, "(null)");
+		blank(t, E_REGION, "(null)");
+		blank(t, E_TYPE, "INVALID");
+		blank(t, E_SHAPE, "unknown");
+	}
+}

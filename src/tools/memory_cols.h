@@ -28,4 +28,7 @@ enum { M_ID, M_NAME, M_PLANE, M_BEGIN, M_END, M_OFFSET, M_COLS };
 
 extern const struct ss_col ss_memory_allocator_cols[A_COLS], ss_memory_event_cols[E_COLS], ss_memory_module_cols[M_COLS];
 
+/* What recordings and XProf write where nothing is known ("INVALID") becomes an empty cell. */
+void ss_memory_blank_unknown(struct ss_result *out);
+
 #endif

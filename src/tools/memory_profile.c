@@ -183,27 +183,6 @@ static bool fill_allocators(struct ss_result *out, const struct ss_memory *m, co
 	return true;
 }
 
-static void blank(struct ss_table *t, size_t col, const char *text)
-{
-	for (size_t i = 0; i < t->nrows; i++)
-		if (ss_str_is(t->data[col].str[i], text))
-			t->data[col].str[i] = SS_STR("");
-}
-
-/* What recordings and XProf write where nothing is known stands for an empty cell. */
-static void blank_unknown(struct ss_result *out)
-{
-	for (size_t i = 0; i < out->ntables; i++) {
-		struct ss_table *t = &out->tables[i];
-		if (t->cols != ss_memory_event_cols)
-			continue;
-		blank(t, E_OP, "(null)");
-		blank(t, E_REGION, "(null)");
-		blank(t, E_TYPE, "INVALID");
-		blank(t, E_SHAPE, "unknown");
-	}
-}
-
 static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	if (q->model->nhosts != 1)
@@ -223,7 +202,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	if (!ok)
 		return false;
 	if (!q->as_xprof)
-		blank_unknown(out);
+		ss_memory_blank_unknown(out);
 	if (m->nallocators)
 		return true;
 	const char *why = !m->plane	    ? "the profile holds no host events, and allocations are host events" :

@@ -124,12 +124,14 @@ static void tpu_props(struct ss_table *t, const struct ss_input_report *r, const
 	/* Against the best this program could do: limits that no profile states. */
 	percent_prop(t, "flop_rate_utilization_relative_to_roofline", NULL, 0);
 	percent_prop(t, "memory_bw_utilization_relative_to_hw_limit", NULL, 0);
-	percent_prop(t, "device_idle_time_percent", "Device idle", device_idle);
-	share_prop(t, "device_duty_cycle_percent", "Device duty cycle", busy,
-		   busy + (double)d->idle_ps);
-	share_prop(t, "device_duty_cycle_high_confidence_percent",
-		   "Device duty cycle (high confidence)", sure, sure + (double)d->idle_high_confidence_ps);
-	/* A host of which no operation was recorded is not idle: what it did is not known. */
+	/* A device or a host of which no operation was recorded is not idle: what it did is not known. */
+	if (!tpu || dev->op_ps || r->as_xprof) {
+		percent_prop(t, "device_idle_time_percent", "Device idle", device_idle);
+		share_prop(t, "device_duty_cycle_percent", "Device duty cycle", busy,
+			   busy + (double)d->idle_ps);
+		share_prop(t, "device_duty_cycle_high_confidence_percent",
+			   "Device duty cycle (high confidence)", sure, sure + (double)d->idle_high_confidence_ps);
+	}
 	if (host->op_ps || r->as_xprof)
 		percent_prop(t, "host_idle_time_percent", "Host idle", host_idle);
 	if (d->idle_high_confidence_ps)

@@ -23,6 +23,7 @@ const KINDS = [
 		gpu: "profiles/gpu_1080ti",
 		cpu: "profiles/jax_mlp_train",
 		tensorflow: "profiles/tf_keras_fast",
+		counters: "profiles/synth_counters_v7x",
 	},
 	{
 		torch: "torch/ranks",
@@ -115,6 +116,11 @@ function faults() {
 	}
 	for (const e of document.querySelectorAll(".columns-tall > .column-main"))
 		if (seen(e) && scrollY === 0 && e.getBoundingClientRect().top > innerHeight / 2) say("the figure begins in the lower half of the window", e);
+	/* No place is kept for a figure that there is none of. */
+	for (const e of document.querySelectorAll("main .columns")) {
+		const right = Math.max(...[...e.children].map((c) => c.getBoundingClientRect().right));
+		if (seen(e) && right < e.getBoundingClientRect().right - 100) say("an empty place beside it", e);
+	}
 	/* What there is none of needs no heading, and nothing to filter and to save. */
 	for (const e of document.querySelectorAll(".grid-none")) if (/^No rows/.test(e.textContent)) say("a table without rows", e.closest("section") ?? e);
 	for (const e of document.querySelectorAll("main section.card")) if (seen(e) && e.children.length < 2 && e.querySelector("h2:not(.visually-hidden)")) say("a card with a heading alone", e);

@@ -192,11 +192,13 @@ function Summary({ result }: { result: Result }) {
 	const shown = (m: Metric) => prop(m.from === "steps" ? steps : analysis, m.id) !== undefined;
 	const groups = GROUPS.map((g) => ({ ...g, metrics: g.metrics.filter(shown) })).filter((g) => g.metrics.length);
 	const remark = propText(analysis, "remark_text");
+	const divided = steps && steps.nrows > 0 && answeredSteps(steps);
+	if (!divided && !groups.length && !remark && !timeParts(steps).length) return null;
 	return (
 		<section class="card" aria-label="Performance summary">
 			<h2>Performance summary</h2>
 			<TimeParts steps={steps} />
-			{steps && steps.nrows > 0 && answeredSteps(steps) && <Breakdown steps={steps} />}
+			{divided && <Breakdown steps={steps} />}
 			{groups.map((g) => (
 				<div class="metrics" key={g.title}>
 					<h3>
@@ -232,11 +234,14 @@ const TIME_DOCS: Readonly<Record<string, string>> = {
 };
 
 /* Each moment of the steps, and between them, is of one class: the parts make 100%. */
-function TimeParts({ steps }: { steps: TableData | undefined }) {
-	const parts = Object.keys(TIME_DOCS)
+const timeParts = (steps: TableData | undefined) =>
+	Object.keys(TIME_DOCS)
 		.map((id) => ({ id, p: prop(steps, id) }))
 		.filter((part): part is { id: string; p: Prop } => typeof part.p?.value === "number")
 		.sort((a, b) => (b.p.value as number) - (a.p.value as number));
+
+function TimeParts({ steps }: { steps: TableData | undefined }) {
+	const parts = timeParts(steps);
 	if (!parts.length) return null;
 	return (
 		<div class="metrics">

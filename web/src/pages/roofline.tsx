@@ -185,7 +185,7 @@ function Roofline({ result, session }: { result: Result; session: Session }) {
 					</label>
 				)}
 			</div>
-			<div class="columns columns-tall">
+			<div class={shown.length > 0 ? "columns columns-tall" : "columns columns-alone"}>
 				<div class="column-side">
 					<Limits t={t} />
 					<OpCard t={t} row={pointed ?? kept} drawn={shown.length > 0} session={session} />
