@@ -30,13 +30,14 @@ const KINDS = [
 		nsys: "others/nsys",
 		perfetto: "others/perfetto",
 		rocm: "../fuzz/seeds/formats/rocpd.sqlite",
+		torch_cpu: "torch/cpu_lstm.pt.trace.json.gz",
 		memory: "memory/torch_snapshot",
 		program: "hlo/train_step.pb",
 	},
 ];
 /* Kinds that are one file, and the name that it has in a log directory. */
-const FILES = { program: "train_step.hlo.pb", rocm: "node4_results.db" };
-const NOT_OF_JAX = /^(torch|nsys|perfetto|rocm)-/;
+const FILES = { program: "train_step.hlo.pb", rocm: "node4_results.db", torch_cpu: "lstm.pt.trace.json.gz" };
+const NOT_OF_JAX = /^(torch|torch_cpu|nsys|perfetto|rocm)-/;
 const SIGHTS = ["light", "dark"].flatMap((scheme) => [1000, 1500, 2560].map((width) => ({ scheme, width })));
 const HEIGHT = 900;
 const STAYS_MS = 10_000;

@@ -27,6 +27,10 @@ import { Icon } from "./icon";
 const ROW_PX = 26;
 const NO_ROWS = new Uint32Array(0);
 const SPARE = 8;
+/* Before a name in a tree: its triangle, and what each level shifts it by. Room is made for those of two levels. */
+const TWIG_PX = 18;
+const LEVEL_PX = 16;
+const TWIGS_PX = TWIG_PX + LEVEL_PX;
 
 let measure: Measure | undefined;
 
@@ -104,9 +108,13 @@ export function Grid(props: GridProps) {
 			}),
 		[],
 	);
-	const cols = useMemo(() => views.filter((c) => !hidden.has(c.col.id)), [views, hidden]);
+	const cols = useMemo(() => {
+		const on = views.filter((c) => !hidden.has(c.col.id));
+		const first = Math.max(0, on.findIndex((c) => !c.numeric));
+		return tree ? on.map((c, i) => (i === first ? { ...c, width_px: c.width_px + TWIGS_PX } : c)) : on;
+	}, [views, hidden, tree === undefined]);
 	const branch = tree ? (cols.find((c) => !c.numeric) ?? cols[0]) : undefined;
-	const template = useMemo(() => columnsTemplate(cols, size.width, branch, widths), [views, hidden, size.width, widths]);
+	const template = useMemo(() => columnsTemplate(cols, size.width, branch, widths), [cols, size.width, widths]);
 	const frozen = branch ?? frozenColumn(cols);
 	const height = Math.max(1, Math.min(rows.length, maxRows)) * ROW_PX + ROW_PX + 16;
 	const seen = Math.ceil(Math.max(height, size.height) / ROW_PX) + 1;
@@ -439,7 +447,7 @@ function BodyCell({
 			title={view.numeric ? undefined : view.full(row)}
 		>
 			{twig && (
-				<span class="grid-twig" style={{ width: `${twig.depth * 16 + 18}px` }}>
+				<span class="grid-twig" style={{ width: `${twig.depth * LEVEL_PX + TWIG_PX}px` }}>
 					{twig.kids && (
 						<button
 							class="grid-fold"
