@@ -56,7 +56,7 @@ static const struct ss_col cols[COL_COUNT] = {
 	STR("category", "HLO category", "Category that the compiler assigns"),
 	STR("hlo_op_name", "HLO op", NULL),
 	STR("hlo_op_expression", "HLO text", "HLO instruction with shapes and operands"),
-	STR("tf_op_name", "Framework op", "Framework operation it was compiled from"),
+	STR("tf_op_name", "Framework op", "Framework operation it was compiled from, or that launched it"),
 	NUM("occurrences", "Occurrences", COUNT, NULL),
 	NUM("total_time", "Total time (us)", US,
 	    "Includes nested operations; by the device's clock (device_duration_ps) where it was recorded"),
@@ -217,13 +217,15 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	(void)err;
 	if (top.row == SS_NPOS)
 		return true;
-	struct ss_str op = ss_cell_str(t, top.row, "tf_op_name");
+	struct ss_str op = ss_cell_str(t, top.row, "tf_op_name"), name = ss_cell_str(t, top.row, "hlo_op_name");
+	/* "aten::mm/gemm": a kernel that an operator launched. */
+	bool launched = op.n && op.n < name.n && ss_str_starts(name, op) && name.p[op.n] == '/';
 	ss_say(out, "'" SS_FMT "' takes the most time of all operations: %s, in %s.",
-	       SS_ARG(ss_cell_str(t, top.row, "hlo_op_name")),
+	       SS_ARG(name),
 	       ss_share_words(SS_UNIT_US, top.value, top.sum).s,
 	       ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "run").s);
 	if (op.n)
-		ss_say(out, "It was compiled from '" SS_FMT "'.", SS_ARG(op));
+		ss_say(out, "It was %s '" SS_FMT "'.", launched ? "launched by" : "compiled from", SS_ARG(op));
 	if (kind.row != SS_NPOS &&
 	    !ss_str_is(ss_cell_str(t, kind.row, "category"), "unknown"))
 		ss_say(out, "The category with the most time is '" SS_FMT "': %s.",

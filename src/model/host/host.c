@@ -7,6 +7,7 @@
 #include "import/names.h"
 #include "xspace/fields.h"
 
+#include <ctype.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -437,10 +438,21 @@ struct ss_plane *ss_host_plane(const struct ss_host *h, enum ss_plane_kind kind)
 	return NULL;
 }
 
+/* "step 7", "iteration_7": what the program calls all of its steps. */
+static struct ss_str without_number(struct ss_str name)
+{
+	size_t n = name.n;
+	while (n && isdigit((unsigned char)name.p[n - 1]))
+		n--;
+	while (n && n < name.n && strchr(" _#:", name.p[n - 1]))
+		n--;
+	return n ? ss_str_sub(name, 0, n) : name;
+}
+
 struct ss_str ss_event_kind_label(const struct ss_plane *p, uint32_t meta)
 {
-	struct ss_str name = ss_event_name(p, meta);
-	return ss_kineto_is_step(name) ? name : ss_event_label(p, meta);
+	bool step = ss_kineto_is_step(ss_event_name(p, meta));
+	return step ? without_number(ss_event_name_in_file(p, meta)) : ss_event_label(p, meta);
 }
 
 struct ss_line *ss_plane_line(const struct ss_plane *p, struct ss_str name)

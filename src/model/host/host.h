@@ -250,7 +250,7 @@ static inline struct ss_str ss_event_label(const struct ss_plane *p, uint32_t me
 	return name.n ? name : ss_event_name_in_file(p, meta);
 }
 
-/* The same for all events of a kind: steps of PyTorch go without their numbers. */
+/* The same for all events of a kind: steps of traces in other formats go without their numbers. */
 struct ss_str ss_event_kind_label(const struct ss_plane *p, uint32_t meta);
 
 /*

@@ -36,7 +36,7 @@ static bool add_step(struct ss_host_steps *out, const struct ss_torch *t, const 
 	int64_t begin_ps = s->step.begin_ns * 1000;
 	uint64_t dur_ps = (uint64_t)(s->step.end_ns - s->step.begin_ns) * 1000;
 	struct ss_str mark = ss_torch_text(t, s->step.mark);
-	struct ss_str name = mark.n ? mark : ss_arena_printf(&out->arena, "ProfilerStep %lld", (long long)s->step.number);
+	struct ss_str name = mark.n ? mark : ss_arena_printf(&out->arena, "step %lld", (long long)s->step.number);
 	divide(s, work_ps);
 	out->cores[i] = (struct ss_step_core){ .kind = SS_STEP_BY_WORK, .core_id = 1, .begin_ps = begin_ps, .dur_ps = dur_ps,
 					       .work_ps = work_ps };
