@@ -63,9 +63,37 @@ def backward(data):
     return data[:at] + bytes(b ^ 0xff for b in data[at:at + 4]) + data[at + 4:]
 
 
+def replaced(data, length_at, before, old, new):
+    """The last `old` behind `before`, in the bytes whose length is at `length_at` and that hold nothing else of variable length."""
+    length, begin = read_varint(data, length_at)
+    at = data.rindex(before + old, begin, begin + length) + len(before)
+    return data[:length_at] + varint(length - len(old) + len(new)) + data[begin:at] + new + data[at + len(old):]
+
+
+def last_skeleton(data):
+    at = data.rindex(b'stepscope skeleton')
+    return next(n for n in range(at - 5, at) if read_varint(data, n)[1] == at)
+
+
+def last_facts(data):
+    """They are the last of the contents."""
+    return next(at for at in range(data.rindex(b'/device:'), 0, -1) if sum(read_varint(data, at)) == len(data))
+
+
+def idle_device(data):
+    """A number of the last host's first step is as far from the one before as 64 bits allow: its device has no step with others."""
+    begins = bytes((0, 4, 0x14, 0, 4))
+    return replaced(data, last_skeleton(data), b'\1\0\0', b'\6\x14' + begins, b'\x0e' + varint(2 ** 63 - 1) + begins)
+
+
+def times_at_both_ends(data):
+    """A time of the host is at the end of 64 bits."""
+    return replaced(data, last_facts(data), b'\0\xe4\xd8\xac\x2e\0', b'\x80\xcb\xd1\x30', varint(2 ** 64 - 2))
+
+
 def failure_without_reason(data):
-    """The facts of the only host say that none can be made, and no words: they are the last of the contents."""
-    begin = next(at for at in range(data.rindex(b'/device:'), 0, -1) if sum(read_varint(data, at)) == len(data))
+    """The facts of the only host say that none can be made, and no words."""
+    begin = last_facts(data)
     bytes_of_planes, at = read_varint(data, begin + length_of(len(data) - begin))
     at += bytes_of_planes
     for _ in range(4):      # planes, events that were dropped and clipped, whether it was imported
@@ -83,6 +111,8 @@ def main():
         if name == 'serving':
             seeds['whole'] = part
     seeds['hosts3'] = without_facts(seeds['hosts3'])
+    seeds['idle_device'] = idle_device(seeds['hosts1'])
+    seeds['times_at_both_ends'] = times_at_both_ends(seeds['serving'])
     seeds['backward'] = backward(seeds['hosts1'])
     seeds['failure_without_reason'] = failure_without_reason(seeds['serving'])
     for name, data in seeds.items():
