@@ -329,7 +329,7 @@ static size_t count_units(const struct ss_attr_build *b)
 	return n;
 }
 
-static bool claim_host(struct ss_attr_build *b)
+static bool claim_host(struct ss_attr_build *b, struct ss_err *err)
 {
 	struct ss_host *h = b->h;
 	b->w = &b->out->windows;
@@ -343,11 +343,13 @@ static bool claim_host(struct ss_attr_build *b)
 	if (b->host && !ss_host_kinds_init(&b->kinds, b->host, b->w->name, b->has_device))
 		return false;
 	b->kinds.eager_cpu = runs_on_cpu_alone(b);
+	if (b->host && !b->has_device && !(b->kinds.programs = ss_host_hlo(h, err)))
+		return false;
 	b->first_host_owner = SS_NONE;
 	if (b->has_device && !ss_claim_devices(b))
 		return false;
 	b->first_host_owner = (uint32_t)b->named.n;
-	return ss_claim_threads(b, !b->has_device || count_units(b) == 1);
+	return ss_claim_threads(b, !b->has_device || count_units(b) == 1) && !b->kinds.no_memory;
 }
 
 static bool attribute(struct ss_attr_build *b, struct ss_err *err)
@@ -355,7 +357,7 @@ static bool attribute(struct ss_attr_build *b, struct ss_err *err)
 	struct ss_host *h = b->h;
 	/* Claims take the most memory: none of it for what was read of the file until now. */
 	ss_file_forget(&h->x.file, h->x.file.bytes);
-	if (!claim_host(b) || !build_units(b) || !ss_find_extra(b))
+	if (!claim_host(b, err) || !build_units(b) || !ss_find_extra(b))
 		return ss_fail_mem(err);
 	note_frameworks(b);
 	b->out->has_host = b->starter != NULL;
@@ -408,11 +410,11 @@ static void *build_host(void *owner, struct ss_err *err)
 	return NULL;
 }
 
-static bool read_pieces(struct ss_attr_build *b, const struct ss_piece_reader *r)
+static bool read_pieces(struct ss_attr_build *b, const struct ss_piece_reader *r, struct ss_err *err)
 {
 	b->reader = r;
 	b->pieces = (struct ss_pieces){ .host = b->h, .about = b->out, .build = b };
-	if (!claim_host(b))
+	if (!claim_host(b, err))
 		return false;
 	b->pieces.starter = b->starter;
 	b->pieces.nunits = count_units(b) + (!b->has_device && b->any_claim);
@@ -426,7 +428,7 @@ bool ss_host_pieces(struct ss_host *h, const struct ss_piece_reader *r, struct s
 		return false;
 	struct own own = { .out = blank_host(h->name, w) };
 	struct ss_attr_build b = { .h = h, .arena = &own.arena, .out = &own.out };
-	bool ok = ss_host_is_raw(h) || (ss_host_load(h, err) && (read_pieces(&b, r) || ss_fail_mem(err)));
+	bool ok = ss_host_is_raw(h) || (ss_host_load(h, err) && (read_pieces(&b, r, err) || ss_fail_mem(err)));
 	free_build(&b);
 	ss_arena_release(&own.arena);
 	return ok;

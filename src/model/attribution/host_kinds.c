@@ -125,7 +125,10 @@ static const struct word words[] = {
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("PJRT_") },
 	{ SS_KIND_LAUNCH, WHOLE, SS_STR_INIT("ExecutorDoneCallback") },
 	{ SS_KIND_LAUNCH, WHOLE, SS_STR_INIT("ValidateInputTypeAndPlacement") },
-	/* JAX's own Python around the operations that it starts: files of names that programs hardly have. */
+	/*
+	 * JAX's own Python around the operations that it starts: files of names that programs
+	 * hardly have.
+	 */
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$array_methods.py:") },
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$array_constructors.py:") },
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$array_creation.py:") },
@@ -178,7 +181,8 @@ static bool is_one_of(struct ss_str s, const char *const *list, size_t n)
 }
 
 /*
- * Functions of JAX that programs call, or that frames without events lead to, in files whose names programs may have, too.
+ * Functions of JAX that programs call, or that frames without events lead to, in files whose names
+ * programs may have, too.
  */
 static bool is_of_jax(struct ss_str file, struct ss_str func)
 {
@@ -205,8 +209,8 @@ static bool is_of_jax(struct ss_str file, struct ss_str func)
 }
 
 /*
- * The start and stop of a recording. XLA's tracer of Python keeps the last part of a path alone, and a program may have a
- * profiler.py of its own: then the function decides as well.
+ * The start and stop of a recording. XLA's tracer of Python keeps the last part of a path alone,
+ * and a program may have a profiler.py of its own: then the function decides as well.
  */
 static bool is_profiler(struct ss_str path, struct ss_str file, struct ss_str func)
 {
@@ -334,6 +338,32 @@ static enum ss_host_kind kind_of_hlo(struct ss_str name)
 	return ss_is_collective(name) ? SS_KIND_COLLECTIVE : SS_KIND_OP;
 }
 
+/*
+ * JAX names instructions by what the program calls: "psum.3" is an all-reduce. The program knows.
+ * One whose kind its name tells needs no look.
+ */
+static enum ss_host_kind kind_of_instruction(struct ss_host_kinds *k, const struct ss_line *l, uint32_t i, struct ss_str name)
+{
+	enum ss_host_kind kind = kind_of_hlo(name);
+	const struct ss_hlo_module *m = NULL;
+	struct ss_hlo_instr in;
+	struct ss_xstat s;
+	struct ss_err err;
+	if (kind != SS_KIND_OP || !k->programs || !ss_xstats_find(ss_line_stats(k->p, l, i), SS_STAT_PROGRAM_ID, &s))
+		return kind;
+	if (!ss_hlo_map_get(k->programs, ss_xstat_int_or_uint(&s), &m, &err))
+		k->no_memory = true;
+	uint32_t at = m ? ss_hlo_instr_by_name(m, name) : SS_NONE;
+	if (at == SS_NONE)
+		return kind;
+	ss_hlo_instr_read(m->instrs[at], &in);
+	if (ss_is_collective(in.opcode))
+		return SS_KIND_COLLECTIVE;
+	if (ss_str_contains(in.custom_call_target, SS_STR("python_cpu_callback")))
+		return SS_KIND_CALLBACK;
+	return ss_hlo_holds_others(in.opcode) ? SS_KIND_EXECUTE : kind;
+}
+
 bool ss_host_kinds_init(struct ss_host_kinds *k, const struct ss_plane *p, struct ss_str marker, bool has_device)
 {
 	static const enum ss_stat hlo[] = { SS_STAT_HLO_OP }, function[] = { SS_STAT_TF_FUNCTION_CALL },
@@ -369,7 +399,7 @@ enum ss_host_kind ss_host_kinds_find(struct ss_host_kinds *k, const struct ss_li
 	if (marks)
 		kind = SS_KIND_SKIP;
 	else if (kind != SS_KIND_SKIP && has_stat(k, &k->hlo_op, l, i, SS_STAT_HLO_OP))
-		kind = kind_of_hlo(name);
+		kind = kind_of_instruction(k, l, i, name);
 	if (has_stat(k, &k->function, l, i, SS_STAT_TF_FUNCTION_CALL))
 		kind = SS_KIND_FUNCTION;
 	/* A root that the program marks is a step, and no cause of time. */
@@ -380,7 +410,10 @@ enum ss_host_kind ss_host_kinds_find(struct ss_host_kinds *k, const struct ss_li
 	if (kind == SS_KIND_SYNC && k->eager_cpu)
 		kind = is_torch_op(name) ? SS_KIND_EAGER_OP : SS_KIND_LAUNCH;
 	k->any_compile = k->any_compile || kind == SS_KIND_COMPILE;
-	/* A function of TensorFlow may have the name of the mark around its call: its stat tells them apart. */
+	/*
+	 * A function of TensorFlow may have the name of the mark around its call: its stat tells
+	 * them apart.
+	 */
 	if (meta < k->p->x->nevent_meta && (!marks || !k->function.line_ids))
 		k->known[meta] = (uint8_t)kind;
 	return kind;

@@ -7,6 +7,7 @@
 
 #include "model/attribution/windows.h"
 #include "model/host/stat_filter.h"
+#include "model/program/hlo_map.h"
 
 enum ss_host_kind {
 	SS_KIND_UNREAD,
@@ -44,6 +45,8 @@ struct ss_host_kinds {
 	uint64_t *letters; /* of the words that names are held against */
 	bool has_device;
 	bool eager_cpu;	/* PyTorch on the CPU alone: to read a tensor waits for nothing */
+	struct ss_hlo_map *programs; /* what instructions are that programs call otherwise; NULL: by their names alone */
+	bool no_memory;
 	bool any_compile; /* of the names asked for until now */
 };
 

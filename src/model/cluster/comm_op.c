@@ -54,6 +54,11 @@ static enum ss_comm kind_of(struct ss_str s)
 	return SS_COMM_NONE;
 }
 
+enum ss_comm ss_comm_of_opcode(struct ss_str opcode)
+{
+	return kind_of(opcode);
+}
+
 /* "%fusion.3 = f32[8] fusion(...)" is fusion.3; a text without an equals sign is the name. */
 static struct ss_str hlo_text_name(struct ss_str text)
 {

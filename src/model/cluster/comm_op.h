@@ -48,6 +48,7 @@ struct ss_comm_op {
  */
 bool ss_comm_op_read(struct ss_comm_op *out, struct ss_str text, struct ss_str shown, struct ss_str category,
 		     struct ss_arena *arena);
+enum ss_comm ss_comm_of_opcode(struct ss_str opcode); /* "all-gather-start" */
 /*
  * The kind that a kernel of NCCL or RCCL is of; SS_COMM_NONE for all others. Send and receive are
  * one kernel: SS_COMM_SEND.

@@ -4,6 +4,7 @@
 
 #include "base/safe.h"
 #include "model/host/forget.h"
+#include "model/host/stat_filter.h"
 
 #include <stdlib.h>
 
@@ -22,21 +23,28 @@ static bool id_of(const struct ss_plane *p, const struct ss_line *l, uint32_t i,
 
 /* ---- what a thread ran before it reported an end ---- */
 
-enum role { ROLE_NONE, ROLE_END, ROLE_SUCCESSOR };
+enum role { ROLE_UNREAD, ROLE_NONE, ROLE_END, ROLE_SUCCESSOR, ROLE_OPERATION };
 
-#define REPORT_PS UINT64_C(100000000) /* to report an end takes some microseconds */
+#define REPORT_PS UINT64_C(100000000) /* to report an end, or to begin the next operation, takes some microseconds */
 
-/* The last of the events that run what waited, on one thread; events in the order of their begins. */
+/*
+ * The last of the events that run what waited, on one thread; events in the order of their begins.
+ */
 struct successor {
 	int64_t begin_ps, end_ps;
-	bool known;
+	bool known, of_operations;
 };
 
 /* An event that begins once the successor is over, and is no end, belongs to another task. */
 static void pass(struct successor *s, const struct ss_xevents *e, uint32_t i, enum role role)
 {
-	if (role == ROLE_SUCCESSOR && !(s->known && e->begin_ps[i] < s->end_ps))
-		*s = (struct successor){ e->begin_ps[i], ss_xevents_end_ps(e, i), true };
+	int64_t begin_ps = e->begin_ps[i], end_ps = ss_xevents_end_ps(e, i);
+	bool inside = s->known && begin_ps < s->end_ps;
+	bool next = s->known && s->of_operations && !inside && ss_safe_between(s->end_ps, begin_ps) <= REPORT_PS;
+	if (role == ROLE_OPERATION && next)
+		s->end_ps = end_ps;
+	else if ((role == ROLE_SUCCESSOR || role == ROLE_OPERATION) && !inside)
+		*s = (struct successor){ begin_ps, end_ps, true, role == ROLE_OPERATION };
 	else if (role == ROLE_NONE && e->begin_ps[i] >= s->end_ps)
 		s->known = false;
 }
@@ -55,13 +63,28 @@ static bool add(struct ss_async_ends *a, uint64_t id, struct ss_async_end end)
 	return at != SS_NONE && (at != a->v.n || ss_vec_push(&a->v, end));
 }
 
+/* A first event of the name tells whether it is an operation. */
+static enum role role_of(const struct ss_plane *p, const struct ss_line *l, uint32_t i, const struct ss_stat_filter *hlo_op,
+			 uint8_t *roles)
+{
+	uint32_t meta = l->ev.meta[i];
+	struct ss_xstat s;
+	if (meta >= p->x->nevent_meta)
+		return ROLE_NONE;
+	if (roles[meta] == ROLE_UNREAD)
+		roles[meta] = ss_stat_filter_line(hlo_op, l, i) && ss_xstats_find(ss_line_stats(p, l, i), SS_STAT_HLO_OP, &s)
+				      ? ROLE_OPERATION
+				      : ROLE_NONE;
+	return (enum role)roles[meta];
+}
+
 static bool read_line(struct ss_async_ends *a, struct ss_forget *passed, const struct ss_plane *p, const struct ss_line *l,
-		      const uint8_t *roles)
+		      const struct ss_stat_filter *hlo_op, uint8_t *roles)
 {
 	struct successor s = { .known = false };
 	uint64_t id;
 	for (uint32_t i = 0; i < l->ev.n; i++) {
-		enum role role = l->ev.meta[i] < p->x->nevent_meta ? (enum role)roles[l->ev.meta[i]] : ROLE_NONE;
+		enum role role = role_of(p, l, i, hlo_op, roles);
 		if (l->ev.sorted)
 			pass(&s, &l->ev, i, role);
 		if (role == ROLE_END && id_of(p, l, i, SS_STAT_CONSUMER_ID, &id) &&
@@ -75,6 +98,8 @@ static bool read_line(struct ss_async_ends *a, struct ss_forget *passed, const s
 
 bool ss_async_ends_read(struct ss_async_ends *a, const struct ss_host *h, const struct ss_plane *p, bool operations)
 {
+	static const enum ss_stat stats[] = { SS_STAT_HLO_OP };
+	struct ss_stat_filter hlo_op = ss_stat_filter_of(p->x, stats, SS_COUNT(stats));
 	uint8_t *roles = calloc((size_t)p->x->nevent_meta + 1, 1);
 	struct ss_forget passed = { .h = h };
 	bool any = false, ok = roles;
@@ -82,12 +107,13 @@ bool ss_async_ends_read(struct ss_async_ends *a, const struct ss_host *h, const 
 		struct ss_str name = p->x->event_meta[i].name;
 		roles[i] = is_end(name, operations)			    ? ROLE_END
 			   : ss_str_is(name, "ThunkExecutor::Execute") ? ROLE_SUCCESSOR
+			   : operations				    ? ROLE_UNREAD
 									    : ROLE_NONE;
 		any = any || roles[i] == ROLE_END;
 	}
 	for (uint32_t k = 0; ok && any && k < p->nlines; k++)
 		if (!p->lines[k].derived)
-			ok = read_line(a, &passed, p, &p->lines[k], roles);
+			ok = read_line(a, &passed, p, &p->lines[k], &hlo_op, roles);
 	ss_forget_rest(&passed);
 	free(roles);
 	return ok;

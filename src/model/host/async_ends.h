@@ -7,8 +7,9 @@
  * "CommonPjRtBuffer::Await").
  *
  * The thread that finishes an operation first runs the work that waited for it, a
- * "ThunkExecutor::Execute" with further operations, and reports the end when it returns from there.
- * The operation then ended where this work began.
+ * "ThunkExecutor::Execute" with further operations, or these operations alone, one behind the
+ * other, and reports the end when it returns from there. The operation then ended where this work
+ * began.
  */
 #ifndef SS_MODEL_HOST_ASYNC_ENDS_H
 #define SS_MODEL_HOST_ASYNC_ENDS_H
@@ -31,8 +32,8 @@ struct ss_async_ends {
 };
 
 /*
- * Reads the ends in a plane: of waits, and with `operations` of operations too. O(events), and decodes
- * only the second event of each pair. False when memory is out.
+ * Reads the ends in a plane: of waits, and with `operations` of operations too. O(events), and
+ * decodes only the second event of each pair. False when memory is out.
  */
 bool ss_async_ends_read(struct ss_async_ends *a, const struct ss_host *h, const struct ss_plane *p, bool operations);
 /* The end of an event, which is later than its own where it is the first of two. */
