@@ -323,6 +323,11 @@ static bool is_imported(const struct ss_request *q)
 /* What marks steps, in the words of what was profiled. A profiler of GPUs alone knows ranges (NVTX, ROCTX, track events). */
 static const char *marker(const struct ss_request *q)
 {
+	const char *form = q->model->nhosts ? q->model->hosts[0]->imported.form : NULL;
+	if (form && strstr(form, "Nsight Systems"))
+		return "an NVTX range that is named 'step 7' does";
+	if (form && strstr(form, "rocprofv3"))
+		return "a ROCTx range that is named 'step 7' does";
 	return is_of_kineto(q) ? "step() of a torch.profiler with a schedule does" :
 	       is_imported(q)  ? "a range around each that is called 'ProfilerStep#7' does" :
 				 "Keras and JAX's StepTraceAnnotation do";

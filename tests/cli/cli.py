@@ -785,6 +785,16 @@ def exports_in_one_directory(c, scratch):
         exports_of_nsys(path, {'a': a, 'b': b})
         name = os.path.basename(path)
         c.check(f'exports {what}', runs_of(c, path) == {f'{name}.{hosts[0]}' if want is apart else name: hosts for hosts in want}, runs_of(c, path))
+    path = os.path.join(scratch, 'messages')
+    exports_of_nsys(path, {'a': {}})
+    with contextlib.closing(sqlite3.connect(os.path.join(path, 'a.sqlite'))) as db, db:
+        db.execute("delete from NVTX_EVENTS where text like 'step%' or text like 'aten%'")
+        db.execute("update CUPTI_ACTIVITY_KIND_RUNTIME set end = end + 200000 where nameId = 4")
+        db.executemany("insert into NVTX_EVENTS(start, end, eventType, text, globalTid) select ?, ?, 59, 'MPI_Recv', globalTid from ThreadNames",
+                       [(at + 735_000, at + 1_000_000) for at in range(0, 4_000_000, 1_000_000)])
+    text = c.run(['summary', path]).stdout.decode()
+    c.check('calls of MPI are communication', re.search(r'Exposed communication .* MPI_Recv: the other participants are not in the recording', text) and
+            'own code' not in text and 'NVTX range' in text, text)
     # The newest run is the one that was recorded last, not the file that was copied last.
     c.case(['summary', os.path.join(scratch, 'an_hour_apart')], 0, r'an_hour_apart\.b, ')
     many = os.path.join(scratch, 'chain')

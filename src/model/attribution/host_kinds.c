@@ -86,6 +86,7 @@ static const struct word words[] = {
 	{ SS_KIND_COLLECTIVE, PREFIX, SS_STR_INIT("c10d::") },
 	{ SS_KIND_COLLECTIVE, PREFIX, SS_STR_INIT("gloo:") },
 	{ SS_KIND_COLLECTIVE, PREFIX, SS_STR_INIT("nccl:") },
+	{ SS_KIND_MESSAGE, PREFIX, SS_STR_INIT("MPI_") },
 	{ SS_KIND_COLLECTIVE, PART, SS_STR_INIT(":CollectiveReduce") },
 	{ SS_KIND_COLLECTIVE, PART, SS_STR_INIT(":CollectiveGather") },
 	{ SS_KIND_DEMAND, PART, SS_STR_INIT(":IteratorGetNext") },

@@ -14,6 +14,7 @@ enum ss_host_kind {
 	SS_KIND_SKIP,	    /* marks of thread pools, steps: not what is done */
 	SS_KIND_OP,	    /* an operation of a compiled program or graph, run by this thread */
 	SS_KIND_COLLECTIVE, /* likewise */
+	SS_KIND_MESSAGE,    /* a call of MPI: the thread itself exchanges data with other processes, and waits for them */
 	SS_KIND_CALLBACK,   /* an operation that runs Python */
 	SS_KIND_EXECUTE,    /* a compiled program or graph runs; also an operation that holds others */
 	SS_KIND_EAGER_OP,   /* an operation run on its own: aten::mm, EagerLocalExecute: MatMul */

@@ -301,6 +301,15 @@ static void set_copy(struct walk *w, struct open_event *o)
 	o->claims = !w->data_thread;
 }
 
+static void set_message(struct walk *w, struct open_event *o, uint32_t meta)
+{
+	enum ss_claim_rank on_device = w->starter ? SS_RANK_STARTER : SS_RANK_OTHER_CALLS;
+	set(o, SS_TIME_COLLECTIVE, w->b->has_device ? on_device : SS_RANK_THREAD_MEETS);
+	o->op_meta = meta;
+	o->op_ref = SS_NONE;
+	o->claims = !w->data_thread;
+}
+
 static void set_sync(struct walk *w, struct open_event *o, const struct open_event *p)
 {
 	/* An operation that waits for the threads that help it is in progress. */
@@ -389,6 +398,9 @@ static void classify(struct walk *w, struct open_event *o, const struct open_eve
 		break;
 	case SS_KIND_COPY:
 		set_copy(w, o);
+		break;
+	case SS_KIND_MESSAGE:
+		set_message(w, o, meta);
 		break;
 	case SS_KIND_SYNC:
 		set_sync(w, o, p);
