@@ -68,6 +68,23 @@ bool ss_kineto_is_range(struct ss_str name)
 	       ss_str_is(name, "DataParallel.forward") || ss_str_is(name, "DistributedDataParallel.forward");
 }
 
+/* Has the object that begins here a member of its own of this name, quotes included? Members of its members are not. */
+static bool has_member(struct ss_str text, struct ss_str name)
+{
+	int depth = 0;
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
+		if (c == '"' && depth == 1 && ss_str_starts(ss_str_sub(text, i, text.n), name))
+			return true;
+		if (c == '"')
+			for (i++; i < text.n && text.p[i] != '"'; i++)
+				i += text.p[i] == '\\';
+		else
+			depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+	}
+	return false;
+}
+
 /* Members that PyTorch alone writes, or categories of its events behind the list's begin. */
 static bool is_trace(struct ss_str text)
 {
@@ -82,7 +99,7 @@ static bool is_trace(struct ss_str text)
 	if (!text.n || (text.p[0] != '{' && text.p[0] != '['))
 		return false;
 	for (size_t i = 0; i < SS_COUNT(members); i++)
-		if (text.p[0] == '{' && ss_str_contains(text, members[i]))
+		if (text.p[0] == '{' && has_member(text, members[i]))
 			return true;
 	for (size_t i = 0; i < SS_COUNT(events); i++)
 		if ((list || text.p[0] == '[') && ss_str_contains(text, events[i]))

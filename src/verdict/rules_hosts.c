@@ -135,8 +135,11 @@ void ss_rule_straggler(struct ss_judge *j)
 	enum ss_time_class class;
 	double frac = waited(j);
 	uint64_t meetings = 0;
-	for (size_t i = 0; i < j->nunits; i++)
+	bool without_steps = false;
+	for (size_t i = 0; i < j->nunits; i++) {
 		meetings += j->units[i].wait.meetings;
+		without_steps |= !j->out->steps && ss_unit_step_frac(&j->units[i], SS_TIME_COLLECTIVE) > 0;
+	}
 	if (j->out->nhosts == 1 && j->late.nabsent) {
 		ss_cannot_judge(j, SS_CAUSE_STRAGGLER, "participants are not in the recording");
 		return;
@@ -145,6 +148,8 @@ void ss_rule_straggler(struct ss_judge *j)
 		ss_cannot_judge(j, SS_CAUSE_STRAGGLER,
 				j->npresent	? "the devices of a program on a CPU are judged together"
 				: j->of_threads ? "the recording does not show which devices take part in its collective operations"
+				: j->nunits > 1 && without_steps
+					? "who waits for whom is compared by step, and no step is marked"
 				: j->nunits > 1 ? "no collective operation of several participants was recorded"
 						: "only one participant was recorded");
 		return;

@@ -8,6 +8,7 @@
 #include "import/chrome_trace.h"
 #include "import/import.h"
 #include "import/json_feed.h"
+#include "import/kineto.h"
 #include "import/names.h"
 #include "legacy/files/hlo_json.h"
 #include "model/host/host.h"
@@ -116,6 +117,28 @@ static struct ss_xstat stat_of(const char *of, const struct ss_line *l, uint32_t
 		if (ss_str_is(p->x->stat_meta[s.meta].name, name))
 			return s;
 	return (struct ss_xstat){ .kind = SS_X_NONE };
+}
+
+/* By members of the object itself: a description of traces has them deeper, and texts may name them. */
+static void tells_traces_of_pytorch_by_content(void **state)
+{
+	static const struct {
+		const char *text;
+		bool trace;
+	} cases[] = {
+		{ "{\"schemaVersion\": 1", true },
+		{ " \n{\"a\": {\"b\": [1]}, \"distributedInfo\": {", true },
+		{ "{\"traceEvents\": [{\"cat\": \"cpu_op\"", true },
+		{ "[{\"cat\": \"cpu_op\"", true },
+		{ "{\"t.json\": {\"distributedInfo\": {\"rank\": 0}}}", false },
+		{ "{\"a\": \"{\\\"\", \"b\": [{\"schemaVersion\": 1}]}", false },
+		{ "{\"a\": \"\\\\\", \"schemaVersion\": 1}", true },
+		{ "{\"a", false },
+		{ "\"schemaVersion\"", false },
+	};
+	(void)state;
+	for (size_t i = 0; i < SS_COUNT(cases); i++)
+		assert_int_equal(ss_kineto_is_trace(ss_str_from(cases[i].text)), cases[i].trace);
 }
 
 static void events_of_each_phase(void **state)
@@ -761,6 +784,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_times_to_the_picosecond),
 		cmocka_unit_test(tells_files_by_name),
+		cmocka_unit_test(tells_traces_of_pytorch_by_content),
 		cmocka_unit_test(events_of_each_phase),
 		cmocka_unit_test(ends_in_any_order),
 		cmocka_unit_test(marks_of_byte_order_are_passed_over),
