@@ -100,6 +100,16 @@ static bool name_runs(const struct ss_cluster *c, struct ss_result *out)
 	return ok;
 }
 
+/* Their hosts are not known. Who asks of one recording has the others elsewhere. */
+static void count_ranks(const struct ss_cluster *c, struct ss_result *out)
+{
+	if (c->nranks_missing && !c->nmissing && c->nparts > 1)
+		ss_result_note(out, SS_WARNING,
+			       ss_arena_printf(out->arena, "%llu of %llu ranks have no recording here, so their part is unknown",
+					       (unsigned long long)c->nranks_missing,
+					       (unsigned long long)(c->nparts + c->nranks_missing)));
+}
+
 static bool say_notes(const struct ss_cluster *c, const char *cut, struct ss_result *out)
 {
 	bool ok = name_runs(c, out) &&
@@ -107,6 +117,8 @@ static bool say_notes(const struct ss_cluster *c, const char *cut, struct ss_res
 		  name_hosts(c, is_cut, cut, out) &&
 		  name_hosts(c, is_unreadable, "have files that cannot be read", out) &&
 		  name_hosts(c, is_stranger, "run another program than the others and are not compared with them", out);
+	if (ok)
+		count_ranks(c, out);
 	for (size_t i = 0; ok && i < c->notes.n; i++) {
 		struct ss_str text = ss_arena_str(out->arena, c->notes.v[i].text);
 		ss_result_note(out, c->notes.v[i].warning ? SS_WARNING : SS_INFO, text);

@@ -409,7 +409,8 @@ static bool find_missing(struct ss_cluster *c, const struct numbered *names, uin
 							     (unsigned long long)n);
 			ok = name.p && (ss_strmap_get(&known, name) != SS_NONE || add_missing(c, name));
 		}
-	} else {
+	} else if (!ranks_missing(c)) {
+		/* Of ranks that are missing, nobody tells how many are on a host. */
 		for (uint64_t n = seen; ok && n < hosts && c->nmissing < MOST_MISSING; n++)
 			ok = add_missing(c, ss_arena_printf(&c->arena, "(host %llu of %llu)", (unsigned long long)n + 1,
 							    (unsigned long long)hosts));
