@@ -4,7 +4,7 @@
 #ifndef SS_VERDICT_LIMITS_H
 #define SS_VERDICT_LIMITS_H
 
-/* Steps are said to have most of a class of time if half of them or fewer have this share of it. */
+/* A third of the steps, or two of four, are said to have most of a class of time if they have this share of it. */
 #define SS_MOST_OF_CLASS_FRAC 0.8
 /* Slow steps stall if nothing was recorded in this share of their extra time. */
 #define SS_STALL_FRAC 0.8

@@ -334,7 +334,8 @@ static enum ss_time_class class_of(const struct ss_verdict_finding *f)
 }
 
 /*
- * The fewest steps that hold most of a class, marked in `in`; 0: more than half of them. All of the
+ * The fewest steps that hold most of a class, marked in `in`; 0: more than a third of them, and of a few
+ * steps more than half. All of the
  * time that they hold in *frac.
  */
 static size_t steps_with_most(struct ss_judge *j, const struct ss_judged_unit *u, enum ss_time_class c, bool *in, double *frac)
@@ -350,7 +351,8 @@ static size_t steps_with_most(struct ss_judge *j, const struct ss_judged_unit *u
 	if (!v || !all_ps)
 		return 0;
 	qsort(v, n, sizeof(*v), by_share);
-	for (; k < n / 2 && (double)held_ps < SS_MOST_OF_CLASS_FRAC * (double)all_ps; k++) {
+	size_t most = n / 3 > 2 ? n / 3 : n / 2 < 2 ? n / 2 : 2;
+	for (; k < most && (double)held_ps < SS_MOST_OF_CLASS_FRAC * (double)all_ps; k++) {
 		held_ps += v[k].ps;
 		in[v[k].at] = true;
 	}
