@@ -170,8 +170,8 @@ static const struct advice {
 	  "Do the extra work of these steps less often, or on another thread that they do not wait for.",
 	  .without = SS_TRAIT_ALL_DO | SS_TRAIT_COMPILES | SS_TRAIT_EXTRA_UNKNOWN },
 	{ SS_CAUSE_OUTLIER_STEPS, ANY, ANYWHERE,
-	  "All steps do this, but it takes longer in these. Compare them in the timeline with a usual one: more data, a slower "
-	  "clock, or other programs on the machine.",
+	  "All steps do this, but it takes longer in these. Compare them in the timeline with a usual one: more of it, more data, "
+	  "a slower clock, or other programs on the machine.",
 	  .with = SS_TRAIT_ALL_DO, .without = SS_TRAIT_COMPILES | SS_TRAIT_EXTRA_UNKNOWN },
 	{ SS_CAUSE_OUTLIER_STEPS, ANY, ANYWHERE,
 	  "Run a step of each kind before the loop, so that everything is compiled, or start recording after a few warm-up "

@@ -14,6 +14,8 @@
 #define SS_SAME_FRAC 0.2
 /* If usual steps spend this share of that time on the same, slow steps do nothing that other steps do not. */
 #define SS_ALL_DO_FRAC 0.05
+/* The same of operations, and of calls that start them, which are the same work whatever they take. */
+#define SS_ALL_DO_SAME_FRAC 0.001
 /* A smaller share is not mentioned, not even beside something else. */
 #define SS_LEAST_MENTION 0.01
 /* If the largest operation has a smaller share, no operation is named. */

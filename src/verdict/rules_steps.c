@@ -116,8 +116,8 @@ static bool is_usual(const struct ss_judged_unit *u, enum ss_time_class c, const
 }
 
 /*
- * Do usual steps do the same, for some of that time? Then nothing shows extra work. A call that
- * starts something is the same whatever it takes.
+ * Do usual steps do the same, for some of that time? Then nothing shows extra work. An operation,
+ * or a call that starts something, is the same whatever it takes.
  */
 static bool all_do(const struct ss_judged_unit *u, const struct ss_time_subject *s)
 {
@@ -130,7 +130,8 @@ static bool all_do(const struct ss_judged_unit *u, const struct ss_time_subject 
 			slow_ps += (double)o->ps[SS_REGION_OUTLIERS] / (double)w->noutliers;
 		}
 	}
-	return s && (usual_ps >= SS_ALL_DO_FRAC * slow_ps || (s->class == SS_TIME_LAUNCH && usual_ps > 0));
+	bool same = s && (s->class == SS_TIME_LAUNCH || s->class == SS_TIME_COMPUTE);
+	return s && usual_ps >= (same ? SS_ALL_DO_SAME_FRAC : SS_ALL_DO_FRAC) * slow_ps;
 }
 
 static const char *ordinal(int64_t n)
@@ -334,9 +335,8 @@ static enum ss_time_class class_of(const struct ss_verdict_finding *f)
 }
 
 /*
- * The fewest steps that hold most of a class, marked in `in`; 0: more than a third of them, and of a few
- * steps more than half. All of the
- * time that they hold in *frac.
+ * The fewest steps that hold most of a class, marked in `in`; 0: more than a third of them, and of
+ * a few steps more than half. All of the time that they hold in *frac.
  */
 static size_t steps_with_most(struct ss_judge *j, const struct ss_judged_unit *u, enum ss_time_class c, bool *in, double *frac)
 {

@@ -64,7 +64,13 @@ void ss_rule_input(struct ss_judge *j)
 	f->traits |= u->h->python_input ? SS_TRAIT_PYTHON_INPUT : 0;
 	struct ss_str who = u->h->windows.n ? ss_say(j, "Steps" SS_FMT " wait", SS_ARG(at))
 					    : ss_say(j, "The program" SS_FMT " waits", SS_ARG(at));
-	if (stage.n)
+	if (ss_str_ends(stage, SS_STR("::Prefetch")))
+		f->text = ss_say(j,
+				 SS_FMT " for data during %s of the time: " SS_FMT " has none ready, and the recording does not "
+				 "show which of its stages is slow%s.",
+				 SS_ARG(who), ss_percent_of(f->share_frac).s, SS_ARG(stage),
+				 u->h->python_input ? " (one calls a Python function, PyFunc)" : "");
+	else if (stage.n)
 		f->text = ss_say(j,
 				 SS_FMT " for data during %s of the time. The slowest stage of the input is " SS_FMT
 				 "%s" SS_FMT "%s.",

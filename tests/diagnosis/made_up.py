@@ -288,7 +288,8 @@ def judge_pipelines(binary, check):
             ([('MapAndBatch', fixed)], 2, 'Iterator::Root::MapAndBatch.', None),
             ([('MapAndBatch', tuned)], 8, 'Iterator::Root::MapAndBatch.', None),
             ([('Prefetch', {}), ('ParallelMapV2', fixed)], 8, 'ParallelMapV2 with num_parallel_calls=2.', 'where the program makes the slow stage'),
-            ([('Prefetch', {}), ('Interleave[{}]', {}), ('Map', {})], 8, '::Map.', 'Give map() num_parallel_calls')):
+            ([('Prefetch', {}), ('Interleave[{}]', {}), ('Map', {})], 8, '::Map.', 'Give map() num_parallel_calls'),
+            ([('Prefetch', {})], 8, 'Iterator::Root::Prefetch has none ready, and the recording does not show which', None)):
         o = answer(binary, pipeline(stages, cpu_budget=budget))
         f = next((f for f in o['findings'] if f['cause'] == 'input'), {'text': '', 'advice': []})
         told = [a for a in f['advice'] if 'num_parallel_calls' in a]
