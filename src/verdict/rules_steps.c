@@ -216,12 +216,14 @@ static struct ss_str what_of_unknown(struct ss_judge *j, const struct ss_judged_
 }
 
 /* "; evaluate runs in these steps alone, for 350 ms each"; "" where the time goes to just that. */
-static struct ss_str what_is_extra(struct ss_judge *j, const struct ss_judged_unit *u, const struct ss_time_subject *s)
+static struct ss_str what_is_extra(struct ss_judge *j, const struct ss_judged_unit *u, enum ss_time_class c,
+				   const struct ss_time_subject *s)
 {
 	struct ss_str extra = ss_cut(u->h->extra, 100);
 	size_t n = u->h->windows.noutliers;
 	const char *these = n == 1 ? "it" : "these steps";
-	if (!extra.n || (s && (ss_str_eq(s->name, u->h->extra) || ss_str_eq(s->caller, u->h->extra))))
+	/* What a compiler calls its work is named once. */
+	if (!extra.n || c == SS_TIME_COMPILE || (s && (ss_str_eq(s->name, u->h->extra) || ss_str_eq(s->caller, u->h->extra))))
 		return SS_STR("");
 	if (!u->h->extra_ps)
 		return ss_say(j, "; " SS_FMT " is called in %s alone", SS_ARG(extra), these);
@@ -267,7 +269,7 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 			       SS_ARG(ss_cut(s->caller, 60)), waits);
 	else
 		doing = ss_say(j, "the time goes to " SS_FMT SS_FMT "%s", SS_ARG(class), SS_ARG(at), waits);
-	struct ss_str more = what_is_extra(j, u, s);
+	struct ss_str more = what_is_extra(j, u, c, s);
 	bool extra = u->h->extra.n != 0;
 	f->traits |= (is_usual(u, c, s) && !extra ? SS_TRAIT_MORE_OF_SAME : 0) |
 		     (all_do(u, s) && !extra && !period ? SS_TRAIT_ALL_DO : 0) | (c == SS_TIME_COMPILE ? SS_TRAIT_COMPILES : 0) |

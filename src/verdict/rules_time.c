@@ -105,6 +105,11 @@ static struct ss_str what_torch_compiled(struct ss_judge *j, struct ss_verdict_f
 	struct ss_str frame = r->frame < 0 ? SS_STR("Python frames")
 					   : ss_say(j, "frame %lld (its last version is %lld)", (long long)r->frame,
 						    (long long)r->version);
+	if (r->compiled == 1 && r->version == 0 && !r->gave_up) {
+		f->traits |= SS_TRAIT_COMPILED_ONCE;
+		ss_prove(j, f, "compilations by torch.compile", 1, "count", u, "trace_viewer@");
+		return ss_say(j, " torch.compile compiled frame %lld for the first time.", (long long)r->frame);
+	}
 	ss_prove(j, f, "compilations by torch.compile", (double)r->compiled, "count", u, "trace_viewer@");
 	if (r->changed.n)
 		ss_prove_words(j, f, "what changed", r->changed, u, "trace_viewer@");

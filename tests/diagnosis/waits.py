@@ -179,6 +179,33 @@ def judge_backlog(binary, check):
           abs(found['steps']['mean_ps'] * 12 - at) < 5 * MS, (found['steps'], at))
 
 
+# ---- torch.compile ----
+
+def compiled_in(versions, steps=8):
+    """Steps of 10 ms; those of `versions`, by number, compile that version of frame 0 for 90 ms more."""
+    events, at = [], 1000
+    def span(cat, name, ts, dur):
+        events.append({'ph': 'X', 'cat': cat, 'name': name, 'pid': 7, 'tid': 7, 'ts': ts, 'dur': dur})
+    for i in range(steps):
+        long = 90000 if i in versions else 0
+        span('user_annotation', f'ProfilerStep#{i}', at, 10000 + long)
+        if long:
+            span('user_annotation', f'entire_frame_compile_data: fn_name=_compile.compile_inner, compile_id=0/{versions[i]}', at + 50, 1)
+            span('cpu_op', '_compile.compile_inner (dynamo_timed)', at + 60, long)
+            span('cpu_op', 'compile_attempt_0 (dynamo_timed)', at + 70, long - 20)
+        span('cpu_op', 'aten::mm', at + 200 + long, 9500)
+        at += 10000 + long
+    return json.dumps({'schemaVersion': 1, 'deviceProperties': [], 'baseTimeNanoseconds': 1790000000000000000, 'traceEvents': events})
+
+
+def judge_torch_compile(binary, check):
+    for versions, says, warm in (({3: 0}, 'compiled frame 0 for the first time.', True), ({1: 1, 4: 2}, 'frame 0 (its last version is 2) 2 times', False)):
+        found = summarized(binary, {'host0_100.1790000000000.pt.trace.json': compiled_in(versions)})
+        f = next((f for f in found['findings'] if f['cause'] == 'compile'), {'text': '', 'advice': ['']})
+        check(f'torch.compile: {versions}', says in f['text'] and f['advice'][0].startswith('Start recording after') == warm and
+              not any('alone' in x['text'] or 'Try torch.compile' in ' '.join(x['advice']) for x in found['findings']), found['findings'])
+
+
 # ---- advice that fits ----
 
 def advised(found, cause):
@@ -237,6 +264,7 @@ def judge(binary, check):
     judge_names_of_collectives(binary, check)
     judge_operation_that_waits(binary, check)
     judge_ahead(binary, check)
+    judge_torch_compile(binary, check)
     judge_late_ranks(binary, check)
     judge_turns(binary, check)
     judge_backlog(binary, check)

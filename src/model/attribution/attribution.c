@@ -103,7 +103,7 @@ static bool build_units(struct ss_attr_build *b)
 
 static void note_habit(struct ss_time_host *out, struct ss_str name)
 {
-	if (ss_str_starts(name, SS_STR("Torch-Compiled Region")))
+	if (ss_str_starts(name, SS_STR("Torch-Compiled Region")) || ss_str_starts(name, SS_STR("_compile.compile_inner")))
 		out->habits |= SS_HABIT_COMPILED;
 	if (ss_str_starts(name, SS_STR("enumerate(DataLoader)#_MultiProcessingDataLoaderIter")))
 		out->habits |= SS_HABIT_WORKERS;
