@@ -5,7 +5,7 @@
  * WebP, which Chromium itself writes: a third of a PNG of the same page.
  */
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -42,6 +42,7 @@ const PAGES = {
 	utilization_viewer: { at: { run: "synth_counters_v6e/run", tool: "utilization_viewer" } },
 	kernel_utilization: { at: { run: "synth_counters_v7x/run", tool: "kernel_utilization" } },
 	tf_graph: { at: { run: "tf1_mnist/run", tool: "tf_graph", color: "tpu" } },
+	torch_operators: { at: { run: "torch_mi250", tool: "operators" } },
 	end_to_end: { at: { run: "end_to_end/run", tool: "end_to_end" } },
 	stored: { at: { run: "tpu_v2/run" } },
 };
@@ -95,12 +96,13 @@ async function webp(page, png) {
 
 /* All samples in one log directory, recorded at one time in the order of their names. */
 function collect() {
-	const dir = mkdtempSync(join(tmpdir(), "stepscope-shots-"));
-	const logs = join(dir, "logs");
+	const logs = join(tmpdir(), "stepscope-samples"); /* the start page shows it: always the same */
+	rmSync(logs, { recursive: true, force: true });
 	for (const kind of ["profiles", "events", "legacy"])
 		for (const name of readdirSync(join(root, "tests/data", kind))) if (!name.includes(".")) cpSync(join(root, "tests/data", kind, name), join(logs, name), { recursive: true });
+	cpSync(join(root, "tests/data/torch/mi250_toy.pt.trace.json.gz"), join(logs, "torch_mi250/toy.pt.trace.json.gz"));
 	for (const e of readdirSync(logs, { recursive: true, withFileTypes: true })) if (e.isFile()) utimesSync(join(e.parentPath ?? e.path, e.name), 1.79e9, 1.79e9);
-	return { logs, drop: () => rmSync(dir, { recursive: true }) };
+	return { logs, drop: () => rmSync(logs, { recursive: true }) };
 }
 
 async function startPeer(file) {
