@@ -109,7 +109,7 @@ function RunRow({ run, now_s, remote }: { run: Run; now_s: number; remote: boole
 			<td>
 				{facts && (
 					<>
-						{facts.device || "–"} {facts.cores > 0 && <span class="muted">× {count(facts.cores)}</span>}
+						{facts.device || (facts.cores > 0 ? "unknown" : "–")} {facts.cores > 0 && <span class="muted">× {count(facts.cores)}</span>}
 					</>
 				)}
 				{error && (
@@ -155,8 +155,8 @@ function StepTime({ facts }: { facts: RunFacts }) {
 				<>
 					<span data-step={facts.step_ms}>{time_ps(facts.step_ms * 1e9)}</span>{" "}
 					<span class="muted">
-						{(facts.step_ms_deviation ?? 0) > 0 ? `± ${time_ps((facts.step_ms_deviation ?? 0) * 1e9)}, ` : ""}
-						{count(facts.steps)} {facts.steps === 1 ? "step" : "steps"}
+						{(facts.step_ms_deviation ?? 0) > 0 ? `±\u00a0${time_ps((facts.step_ms_deviation ?? 0) * 1e9)}, ` : ""}
+						{count(facts.steps)}&nbsp;{facts.steps === 1 ? "step" : "steps"}
 					</span>
 				</>
 			) : (
