@@ -32,7 +32,7 @@ uint32_t ss_chrome_thread(struct ss_space_out *o, uint32_t plane, struct ss_str 
 	struct ss_so_line *l = &o->planes.v[plane].lines.v[line];
 	bool numbered = ss_str_to_i64(tid, &number);
 	l->id = numbered ? number : MADE_UP_TID + line;
-	l->name = numbered ? SS_STR("") : ss_arena_str(&o->arena, tid);
+	l->name = numbered ? SS_STR("") : tid.n ? ss_arena_str(&o->arena, tid) : SS_STR("no thread");
 	o->no_memory |= !l->name.p;
 	return line;
 }

@@ -102,7 +102,8 @@ static struct ss_pf_track *place_of(struct reader *r, uint64_t uuid)
 	struct ss_so_line *l = &r->o->planes.v[t->plane].lines.v[t->line];
 	const struct ss_pf_track *up = of_process(r, t);
 	l->id = t->tid >= 0 ? t->tid : MADE_UP_TID + (t - r->state.tracks.v);
-	l->name = kept(r->o, t->name.n || t->tid >= 0 ? t->name : up->name.n ? up->name : up->process);
+	struct ss_str above = up->name.n ? up->name : up->process.n ? up->process : SS_STR("no name");
+	l->name = kept(r->o, t->name.n || t->tid >= 0 ? t->name : above);
 	return t;
 }
 

@@ -127,6 +127,8 @@ function faults() {
 	for (const e of document.querySelectorAll("main section.card")) if (seen(e) && e.children.length < 2 && e.querySelector("h2:not(.visually-hidden)")) say("a card with a heading alone", e);
 	for (const e of document.querySelectorAll("main section.card dl")) if (seen(e) && !e.textContent.trim()) say("a list of nothing", e.parentElement);
 
+	/* What the program numbers itself has no number of the system's. */
+	for (const e of document.querySelectorAll(".tl-track-name")) if (/\b10737418\d\d\b/.test(e.textContent)) say("a made-up number", e);
 	for (const e of document.querySelectorAll(".tl-track-name, .tl-section-name, main h1, main h2, th")) if (seen(e) && !e.textContent.trim()) say("no name", e.parentElement);
 	for (const e of document.querySelectorAll("input[placeholder]")) {
 		const box = e.getBoundingClientRect();
