@@ -303,6 +303,8 @@ static void take_counter(struct reader *r, const struct ss_pf_track *t, const st
 static void place_event(struct reader *r, const struct ss_pf_track *t, struct event *e, struct ss_so_time at)
 {
 	e->category = known_words(r, e->category);
+	if (!e->category.n && ss_kineto_is_step(e->name))
+		e->category = SS_STR("user_annotation");
 	int64_t queue = number_behind(SS_STR("QUEUE ["), t->name);
 	if (queue >= 0 && e->type != TYPE_END)
 		add_arg(r, SS_STR("stream"), SS_SO_INT, (uint64_t)queue, SS_STR(""));

@@ -196,6 +196,41 @@ static void slices_nest_by_track(void **state)
 	free_trace();
 }
 
+static struct ss_xstat stat_of(struct ss_host *h, const char *plane, const char *line, const char *name)
+{
+	for (uint32_t i = 0; i < h->nplanes; i++) {
+		const struct ss_plane *p = &h->planes[i];
+		struct ss_xstats it;
+		struct ss_xstat s;
+		if (!ss_str_is(p->name, plane))
+			continue;
+		it = ss_line_stats(p, ss_plane_line(p, ss_str_from(line)), 0);
+		while (ss_xstats_next(&it, &s))
+			if (ss_str_is(p->x->stat_meta[s.meta].name, name))
+				return s;
+	}
+	return (struct ss_xstat){ .kind = SS_X_NONE };
+}
+
+/* A queue is the stream of its number, and a slice named as a step is one for every tool. */
+static void queues_and_steps_have_their_words(void **state)
+{
+	struct ss_host h;
+	(void)state;
+	put_thread(7, 0, 12, 34, "main");
+	put_track(8, 0, "COMPUTE GPU [2] QUEUE [4]");
+	put_event(1000, TYPE_BEGIN, 7, 0, "ProfilerStep#3");
+	put_event(1150, TYPE_BEGIN, 8, 0, "gemm");
+	put_event(1250, TYPE_END, 8, 0, NULL);
+	put_event(1400, TYPE_END, 7, 0, NULL);
+	assert_ok(ss_host_open_bytes(&h, ss_buf_get(&trace), "x", &err));
+	assert_ok(ss_host_load(&h, &err));
+	assert_str(stat_of(&h, "/host:CPU", "main", "category").s, "user_annotation");
+	assert_int_equal(stat_of(&h, "/device:GPU:2", "COMPUTE GPU [2] QUEUE [4]", "stream").u, 4);
+	ss_host_close(&h);
+	free_trace();
+}
+
 /* Clocks that count from the event before, as Perfetto's SDK has them. */
 static void clocks_of_a_sequence(void **state)
 {
@@ -332,6 +367,7 @@ int main(void)
 		cmocka_unit_test(others_are_refused_by_name),
 		cmocka_unit_test(packed_ones_are_known),
 		cmocka_unit_test(slices_nest_by_track),
+		cmocka_unit_test(queues_and_steps_have_their_words),
 		cmocka_unit_test(clocks_of_a_sequence),
 		cmocka_unit_test(a_cut_trace_shows_what_is_whole),
 		cmocka_unit_test(run_metadata_is_a_profile),
