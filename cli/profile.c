@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include "parts.h"
+#include "model/host/host.h"
 
 #include "model/cluster/aligned.h"
 #include "request/recorded.h"

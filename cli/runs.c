@@ -7,9 +7,9 @@
  * all of a bucket's, which would have to be fetched.
  */
 #include "cli.h"
-#include "model/host/host.h"
 
 #include "model/device/env.h"
+#include "model/host/identity.h"
 #include "request/request.h"
 #include "table/units.h"
 #include "verdict/verdict.h"

@@ -7,10 +7,11 @@
  * computed here but lengths of bars.
  */
 #include "summary.h"
-#include "model/host/host.h"
 
 #include "base/html.h"
 #include "base/natural.h"
+#include "model/host/host.h"
+#include "model/host/identity.h"
 #include "request/request.h"
 #include "table/units.h"
 

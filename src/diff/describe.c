@@ -3,11 +3,11 @@
  * stats of an event on a GPU or a thread, and the program that the profile carries.
  */
 #include "diff/read.h"
-#include "model/host/host.h"
 
 #include "base/buf.h"
 #include "hlo/shape.h"
 #include "model/host/opname.h"
+#include "model/host/plane.h"
 #include "model/program/hlo_map.h"
 
 #include <stdlib.h>

@@ -3,11 +3,12 @@
  * parameters, memory.
  */
 #include "diff/read.h"
-#include "model/host/host.h"
 
 #include "base/buf.h"
 #include "hlo/shape.h"
 #include "model/device/env.h"
+#include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/program/hlo_map.h"
 #include "model/torch/torch.h"
 

@@ -5,11 +5,11 @@
  * steps is paid for by every step as well.
  */
 #include "diff/read.h"
-#include "model/host/host.h"
 
 #include "base/safe.h"
 #include "model/attribution/frames.h"
 #include "model/host/event_order.h"
+#include "model/host/plane.h"
 
 #include <stdlib.h>
 

@@ -3,9 +3,10 @@
  * operation and step.
  */
 #include "diff/read.h"
-#include "model/host/host.h"
 
 #include "base/buf.h"
+#include "model/host/host.h"
+#include "model/host/identity.h"
 
 #include "base/safe.h"
 #include "model/device/env.h"

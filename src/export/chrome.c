@@ -3,6 +3,8 @@
  * of it and of its name, samples of counters, a process for each plane and a thread for each lane of a line.
  */
 #include "export/lanes.h"
+#include "base/buf.h"
+#include "model/host/identity.h"
 #include "sql/directory.h"
 
 struct writer {
@@ -150,7 +152,7 @@ static void put_process(struct writer *w, const struct ss_sql_line *line)
 {
 	struct ss_buf name = { 0 };
 	if (w->x->model->nhosts > 1) {
-		ss_buf_str(&name, line->host->name);
+		ss_buf_str(&name, ss_host_name(line->host));
 		ss_buf_char(&name, ' ');
 	}
 	ss_buf_str(&name, line->plane->name);

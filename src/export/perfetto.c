@@ -5,6 +5,7 @@
 #include "export/lanes.h"
 
 #include "base/map.h"
+#include "model/host/identity.h"
 #include "sql/directory.h"
 #include "wire/pb_out.h"
 
@@ -181,7 +182,7 @@ static bool put_plane(struct writer *w, const struct ss_sql_plane *p, uint32_t a
 	ss_pbo_uint(&w->event, TRACK_UUID, at + 1u);
 	struct ss_buf name = { 0 };
 	if (w->x->model->nhosts > 1) {
-		ss_buf_str(&name, p->host->name);
+		ss_buf_str(&name, ss_host_name(p->host));
 		ss_buf_char(&name, ' ');
 	}
 	ss_buf_str(&name, utf8(w, p->plane->name));

@@ -3,7 +3,9 @@
  * than its page can hold, stacks with weights.
  */
 #include "export/lanes.h"
+
 #include "export/stacks.h"
+#include "model/host/identity.h"
 #include "sql/directory.h"
 
 #include <stdlib.h>
@@ -59,7 +61,7 @@ static void put_title(struct writer *w, const struct ss_sql_line *line, unsigned
 {
 	struct ss_str name = ss_sql_line_name(line);
 	ss_out_printf(w->o, "{\"type\":\"%s\",\"name\":\"", type);
-	ss_out_json_escaped(w->o, line->host->name);
+	ss_out_json_escaped(w->o, ss_host_name(line->host));
 	ss_out_char(w->o, ' ');
 	ss_out_json_escaped(w->o, line->plane->name);
 	ss_out_char(w->o, ' ');

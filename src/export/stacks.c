@@ -1,6 +1,7 @@
 /* stacks.c - see stacks.h. */
 #include "export/stacks.h"
 
+#include "model/host/identity.h"
 #include "model/torch/torch.h"
 #include "sql/directory.h"
 
@@ -88,7 +89,7 @@ static uint32_t root_of(struct ss_stack_tree *t, const struct ss_export *x,
 {
 	struct ss_str name = line->plane->name;
 	if (x->model->nhosts > 1)
-		name = ss_arena_printf(&t->arena, SS_FMT " " SS_FMT, SS_ARG(line->host->name),
+		name = ss_arena_printf(&t->arena, SS_FMT " " SS_FMT, SS_ARG(ss_host_name(line->host)),
 				       SS_ARG(name));
 	return name.p ? ss_stack_push(t, SS_NONE, name) : SS_NONE;
 }

@@ -7,7 +7,8 @@
  * evaluation's and prediction's own start, which that chart leaves out.
  */
 #include "legacy/model/end_to_end.h"
-#include "model/host/host.h"
+
+#include "model/host/identity.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 
@@ -144,10 +145,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		}
 		any = true;
 		last = e;
-		add_categories(j.categories, h->name, &e);
+		add_categories(j.categories, ss_host_name(h), &e);
 		if (!e.from_json)
-			add_phases(j.phases, h->name, &e);
-		add_notes(&j, h->name, &e);
+			add_phases(j.phases, ss_host_name(h), &e);
+		add_notes(&j, ss_host_name(h), &e);
 	}
 	if (!any)
 		return ss_fail(err, first.code ? first.code : SS_ENODATA, "%s",

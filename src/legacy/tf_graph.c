@@ -14,9 +14,10 @@
  * The layers of a model of Keras are shown in the same way, and not judged.
  */
 #include "base/map.h"
+
 #include "base/vec.h"
 #include "legacy/model/tfgraph.h"
-#include "model/host/host.h"
+#include "model/host/identity.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 
@@ -517,12 +518,12 @@ static void note_graph(struct graph_answer *j, const struct ss_host *h)
 	size_t nhosts = j->q->model->nhosts;
 	for (size_t k = 0; k < j->g->nnotes; k++)
 		ss_result_note(j->out, SS_WARNING,
-			       ss_arena_printf(a, SS_FMT ": " SS_FMT, SS_ARG(h->name), SS_ARG(j->g->notes[k])));
+			       ss_arena_printf(a, SS_FMT ": " SS_FMT, SS_ARG(ss_host_name(h)), SS_ARG(j->g->notes[k])));
 	if (nhosts > 1)
 		ss_result_note(j->out, SS_INFO,
 			       ss_arena_printf(a, "graph of " SS_FMT ", the first of %zu files that holds one: "
 					       "choose another as the host",
-					       SS_ARG(h->name), nhosts));
+					       SS_ARG(ss_host_name(h)), nhosts));
 	if (j->other.n)
 		ss_result_note(j->out, SS_INFO,
 			       ss_arena_printf(a, "there is a graph of %s, too: graph=" SS_FMT,

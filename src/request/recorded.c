@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "model/host/host.h"
+#include "model/host/plane.h"
 #include "store/kinds.h"
 
 #include <pthread.h>

@@ -1,12 +1,13 @@
 /* request.c - running a tool and choosing the emitter of its answer. */
 #include "request/request.h"
-#include "model/host/host.h"
+#include "model/host/identity.h"
 
 #include "drawing/drawing.h"
 #include "emit/chrome.h"
 #include "emit/csv.h"
 #include "emit/folded.h"
 #include "emit/json.h"
+#include "model/host/host.h"
 #include "store/kinds.h"
 #include "tools/module_pick.h"
 #include "xprof/datatable.h"

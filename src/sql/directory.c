@@ -4,6 +4,8 @@
 #include "base/bisect.h"
 #include "base/safe.h"
 #include "model/cluster/aligned.h"
+#include "model/host/host.h"
+#include "model/host/identity.h"
 #include "model/host/read_lines.h"
 #include "model/preprocess/load.h"
 
@@ -512,4 +514,11 @@ bool ss_sql_names(struct ss_sql_directory *d)
 	d->named = ok;
 	pthread_mutex_unlock(&d->lock);
 	return ok;
+}
+
+int64_t ss_sql_unix_ns(const struct ss_sql_line *line, int64_t own_ps)
+{
+	const struct ss_sql_directory *d = line->directory;
+	int64_t ps = d->model->aligned ? ss_safe_sum(ss_clock_shown(&line->clock, own_ps), d->origin_rest_ps) : own_ps;
+	return ss_safe_sum(d->model->aligned ? d->origin_ns : line->host->x.origin_ns, ps / 1000 - (ps % 1000 < 0));
 }

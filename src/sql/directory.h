@@ -15,7 +15,7 @@
 #include "base/safe.h"
 #include "base/str.h"
 #include "model/clock_map.h"
-#include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/model.h"
 #include "xspace/events.h"
 
@@ -117,12 +117,7 @@ static inline int64_t ss_sql_end_ps(const struct ss_sql_line *line, uint32_t i)
 }
 
 /* A time of the line in ns since 1970: by the host's clock, or, of an aligned model, by the common one. */
-static inline int64_t ss_sql_unix_ns(const struct ss_sql_line *line, int64_t own_ps)
-{
-	const struct ss_sql_directory *d = line->directory;
-	int64_t ps = d->model->aligned ? ss_safe_sum(ss_clock_shown(&line->clock, own_ps), d->origin_rest_ps) : own_ps;
-	return ss_safe_sum(d->model->aligned ? d->origin_ns : line->host->x.origin_ns, ps / 1000 - (ps % 1000 < 0));
-}
+int64_t ss_sql_unix_ns(const struct ss_sql_line *line, int64_t own_ps);
 
 /* The displayed name of the line. */
 static inline struct ss_str ss_sql_line_name(const struct ss_sql_line *line)

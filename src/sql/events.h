@@ -9,6 +9,7 @@
 #ifndef SS_SQL_EVENTS_H
 #define SS_SQL_EVENTS_H
 
+#include "model/host/identity.h"
 #include "sql/directory.h"
 #include "sql/engine.h"
 
@@ -44,7 +45,7 @@ static inline bool is_line_text(int col)
 
 static inline struct ss_str line_text(const struct ss_sql_line *line, int col)
 {
-	return col == C_HOST ? line->host->name : col == C_PLANE ? line->plane->name : ss_sql_line_name(line);
+	return col == C_HOST ? ss_host_name(line->host) : col == C_PLANE ? line->plane->name : ss_sql_line_name(line);
 }
 
 static inline bool line_fits(struct ss_sql *s, const struct ss_sql_line *line, int col, char op, struct ss_str text)

@@ -6,6 +6,7 @@
 #include "sql/engine.h"
 
 #include "base/buf.h"
+#include "model/host/identity.h"
 #include "request/request.h"
 #include "sql/directory.h"
 #include "sql/sql.h"
@@ -53,7 +54,7 @@ struct cursor {
 static const struct ss_host *host_asked(const struct ss_sql *s)
 {
 	for (size_t i = 0; s->host && i < s->model->nhosts; i++)
-		if (ss_str_is(s->model->hosts[i]->name, s->host))
+		if (ss_str_is(ss_host_name(s->model->hosts[i]), s->host))
 			return s->model->hosts[i];
 	return s->model->nhosts ? s->model->hosts[0] : NULL;
 }

@@ -3,8 +3,10 @@
  * and what ties them.
  */
 #include "hlo/links.h"
+
 #include "hlo/shape.h"
 #include "hlo/text.h"
+#include "model/host/identity.h"
 #include "model/program/hlo_map.h"
 #include "model/program/hlo_op.h"
 #include "sql/directory.h"
@@ -84,7 +86,7 @@ static const struct ss_col module_cols[] = {
 static bool put_module(struct visit *v)
 {
 	ss_table_row(v->t);
-	ss_set_str(v->t, 0, v->host->name);
+	ss_set_str(v->t, 0, ss_host_name(v->host));
 	ss_set_i64(v->t, 1, v->entry->program_id);
 	ss_set_str(v->t, 2, v->title);
 	ss_set_str(v->t, 3, entry_of(v->m) ? entry_of(v->m)->name : v->m->entry_name);

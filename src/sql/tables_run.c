@@ -1,5 +1,7 @@
 /* tables_run.c - what is in the profile: hosts, planes, lines, steps, counters, allocations. */
 #include "model/runtime/memory.h"
+#include "model/host/identity.h"
+
 #include "sql/directory.h"
 #include "sql/engine.h"
 #include "table/cols.h"
@@ -8,7 +10,7 @@
 
 static struct ss_str host_name(const struct ss_sql_directory *d, uint32_t at)
 {
-	return d->model->hosts[at]->name;
+	return ss_host_name(d->model->hosts[at]);
 }
 
 static bool out_of_memory(struct ss_err *err)
@@ -99,7 +101,7 @@ static bool fill_lines(struct ss_sql *s, struct ss_table *t, struct ss_err *err)
 			sum = ss_safe_sum(sum, (int64_t)line->l.ev.dur_ps[i]);
 		}
 		ss_table_row(t);
-		ss_set_str(t, 0, line->host->name);
+		ss_set_str(t, 0, ss_host_name(line->host));
 		ss_set_str(t, 1, line->plane->name);
 		ss_set_i64(t, 2, line->l.id);
 		ss_set_str(t, 3, ss_sql_line_name(line));
@@ -142,7 +144,7 @@ static bool put_step(struct ss_table *t, const struct ss_sql_line *line, uint32_
 {
 	struct ss_str name = ss_event_name_in_file(line->plane, line->l.ev.meta[i]);
 	ss_table_row(t);
-	ss_set_str(t, 0, line->host->name);
+	ss_set_str(t, 0, ss_host_name(line->host));
 	ss_set_str(t, 1, line->plane->name);
 	ss_set_str(t, 2, name);
 	ss_set_i64(t, 3, digits_of(name));
@@ -203,7 +205,7 @@ static bool put_counter(struct ss_table *t, const struct ss_sql_line *line, uint
 			double value)
 {
 	ss_table_row(t);
-	ss_set_str(t, 0, line->host->name);
+	ss_set_str(t, 0, ss_host_name(line->host));
 	ss_set_str(t, 1, line->plane->name);
 	ss_set_str(t, 2, ss_sql_line_name(line));
 	ss_set_str(t, 3, ss_event_name_in_file(line->plane, line->l.ev.meta[i]));
@@ -264,7 +266,7 @@ static bool put_memory_event(struct ss_sql *s, struct ss_table *t, const struct 
 	if (!ss_mem_details(m, a, i, &s->arena, &d))
 		return false;
 	ss_table_row(t);
-	ss_set_str(t, 0, h->name);
+	ss_set_str(t, 0, ss_host_name(h));
 	ss_set_str(t, 1, a->id);
 	ss_set_str(t, 2, e->freed ? SS_STR("deallocation") : SS_STR("allocation"));
 	ss_set_i64(t, 3, ss_clock_shown(clock, e->time_ps));

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "emit/out.h"
 #include "hlo/shape.h"
+#include "model/host/host.h"
 #include "model/host/opname.h"
 #include "model/program/hlo_map.h"
 

@@ -1,6 +1,7 @@
 /* xprof_rows.c - see xprof_rows.h. */
 #include "sql/xprof_rows.h"
 
+#include "model/host/identity.h"
 #include "model/preprocess/load.h"
 
 #include <stdio.h>
@@ -108,7 +109,7 @@ struct ss_str ss_xprof_line_text(const struct ss_xprof_line *line, int col, char
 {
 	struct ss_str name = line->plane->name;
 	if (col == SS_XPROF_HOST)
-		return line->host->name;
+		return ss_host_name(line->host);
 	if (col == SS_XPROF_CATEGORY)
 		return line->kind == SS_XPROF_GPU   ? SS_STR("device")
 		       : line->kind == SS_XPROF_CPU ? SS_STR("host")

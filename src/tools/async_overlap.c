@@ -7,7 +7,9 @@
  * long the device waited (exposed_communication says that).
  */
 #include "model/device/async_overlap.h"
+
 #include "model/host/host.h"
+#include "model/host/plane.h"
 #include "tools/tool.h"
 
 #include <stdlib.h>

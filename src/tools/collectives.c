@@ -4,9 +4,9 @@
  * step (or run), operation and group, and their clocks aligned first; model/cluster has the rules.
  */
 #include "base/map.h"
+
 #include "model/cluster/comm_op.h"
 #include "model/cluster/robust.h"
-#include "model/host/host.h"
 #include "tools/cluster_notes.h"
 #include "tools/torch_collectives.h"
 #include "tools/words.h"

@@ -4,7 +4,7 @@
  * before. model/cluster/critical_path.h has the rules.
  */
 #include "model/cluster/critical_path.h"
-#include "model/host/host.h"
+
 #include "tools/cluster_notes.h"
 #include "tools/torch_critical_path.h"
 #include "tools/words.h"

@@ -8,7 +8,8 @@
  * differ, durations do not. Rules of steps: model/torch/steps.h, by the device.
  */
 #include "base/safe.h"
-#include "model/host/host.h"
+
+#include "model/host/identity.h"
 #include "model/torch/rank.h"
 #include "tools/torch_tool.h"
 #include "tools/words.h"
@@ -107,7 +108,7 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 		return false;
 	if (!t->is_torch)
 		return true;
-	struct rank r = { .number = t->number, .host = j->m->hosts[i]->name, .computation_us = t->computation_us,
+	struct rank r = { .number = t->number, .host = ss_host_name(j->m->hosts[i]), .computation_us = t->computation_us,
 			  .overlap_us = t->overlap_us, .communication_us = t->communication_us, .other_us = t->other_us };
 	if (r.number < 0)
 		r.number = rank_in(r.host);

@@ -5,8 +5,10 @@
  * Every event of the files counts, nested ones for themselves.
  */
 #include "base/safe.h"
+
+#include "base/vec.h"
 #include "model/host/event_query.h"
-#include "model/host/host.h"
+#include "model/host/identity.h"
 #include "tools/words.h"
 
 #include <math.h>
@@ -146,7 +148,7 @@ static bool take_event(void *arg, const struct ss_event_record *e)
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct stats *s = arg;
-	s->host = s->m->hosts[i]->name;
+	s->host = ss_host_name(s->m->hosts[i]);
 	return ss_event_query_run(&s->query, h, take_event, s, err) && (!s->out->texts.no_memory || ss_fail_mem(err));
 }
 

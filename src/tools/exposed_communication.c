@@ -4,7 +4,7 @@
  * model/cluster/exposed.h has the rules.
  */
 #include "model/cluster/exposed.h"
-#include "model/host/host.h"
+
 #include "tools/cluster_notes.h"
 #include "tools/words.h"
 

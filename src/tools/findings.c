@@ -1,6 +1,8 @@
 /* findings.c - see findings.h. */
 #include "tools/findings.h"
-#include "model/host/host.h"
+
+#include "model/host/identity.h"
+
 
 #include <math.h>
 

@@ -14,11 +14,13 @@
  * stack around them.
  */
 #include "base/bisect.h"
+
 #include "base/cxx_name.h"
 #include "base/safe.h"
 #include "base/vec.h"
 #include "model/attribution/host_kinds.h"
 #include "model/host/event_order.h"
+#include "model/host/host.h"
 #include "model/ops/stack_tree.h"
 #include "model/preprocess/load.h"
 #include "model/steps/meaning.h"

@@ -6,13 +6,12 @@
  * of all its executions. Idle time is no row, but it is part of the whole that percentages are of.
  */
 #include "tools/op_cells.h"
-#include "tools/tool.h"
 
 #include "model/device/env.h"
-#include "model/host/host.h"
 #include "model/host/opname.h"
 #include "model/ops/framework_ops.h"
 #include "model/ops/roofline.h"
+#include "tools/tool.h"
 #include "tools/words.h"
 
 #include <math.h>

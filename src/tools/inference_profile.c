@@ -6,7 +6,8 @@
  * batches. Of many requests some are shown: those around the percentiles that matter. Means are
  * over all of them.
  */
-#include "model/host/host.h"
+#include "model/host/plane.h"
+
 #include "tools/inference_models.h"
 #include "tools/inference_words.h"
 

@@ -7,12 +7,13 @@
  * in input_report.c, the host's side in model/steps/host_input.c.
  */
 #include "base/percent.h"
+
+#include "model/host/identity.h"
+#include "model/ops/framework_ops.h"
+#include "model/ops/roofline.h"
 #include "tools/findings.h"
 #include "tools/input_report.h"
 #include "tools/words.h"
-
-#include "model/ops/framework_ops.h"
-#include "model/ops/roofline.h"
 
 static const struct ss_col op_cols[] = {
 	STR("opName", "Input op", NULL),

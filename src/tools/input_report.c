@@ -7,6 +7,7 @@
 #include "tools/input_report.h"
 
 #include "base/cxx_name.h"
+#include "model/host/identity.h"
 #include "model/ops/ops.h"
 #include "model/steps/inferred.h"
 #include "model/torch/torch.h"

@@ -6,7 +6,7 @@
  * launched, in the order of their launches. Sequences of 3 to 64 kernels; a whole backward pass is
  * no pattern.
  */
-#include "model/host/host.h"
+#include "base/buf.h"
 #include "tools/torch_tool.h"
 #include "tools/words.h"
 

@@ -6,15 +6,16 @@
  * The same kernel on two hosts is two rows, as their times differ. XProf stops after 1000 rows;
  * here all are shown.
  */
-#include "model/host/host.h"
-#include "model/ops/ops.h"
-#include "model/torch/kernel_name.h"
-#include "model/torch/torch.h"
-#include "tools/tool.h"
+#include "model/host/identity.h"
 
 #include "base/cxx_name.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "model/host/plane.h"
+#include "model/ops/ops.h"
+#include "model/torch/kernel_name.h"
+#include "model/torch/torch.h"
+#include "tools/tool.h"
 #include "tools/words.h"
 
 #include <math.h>

@@ -11,6 +11,7 @@
  * is XProf's number.
  */
 #include "model/host/partial_read.h"
+#include "model/host/host.h"
 #include "model/runtime/memory.h"
 #include "tools/memory_cols.h"
 #include "tools/memory_torch.h"

@@ -2,11 +2,11 @@
  * memory_snapshot_stacks.c - who had memory: by frame, by stack, as a tree of frames, and whose
  * memory grew.
  */
-#include "model/host/host.h"
-#include "tools/memory_snapshot_rows.h"
+#include "base/buf.h"
 
 #include "base/sort.h"
 #include "table/cols.h"
+#include "tools/memory_snapshot_rows.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,12 @@
 /* module_pick.c - compiled programs of all hosts of a model, by name. */
 #include "tools/module_pick.h"
-#include "hlo/shape.h"
-#include "model/host/host.h"
-#include "model/program/hlo_graph.h"
+#include "model/host/identity.h"
 
+#include "hlo/shape.h"
 #include "model/device/env.h"
+#include "model/host/plane.h"
 #include "model/ops/ops.h"
+#include "model/program/hlo_graph.h"
 
 #include <stdlib.h>
 
@@ -318,7 +319,7 @@ static bool say_none(const struct ss_request *q, struct ss_err *err)
 		return ss_fail(err, SS_ENODATA,
 			       "the profile of host '" SS_FMT
 			       "' holds no compiled programs: it was recorded without HLO protos",
-			       SS_ARG(q->model->hosts[0]->name));
+			       SS_ARG(ss_host_name(q->model->hosts[0])));
 	return ss_fail(err, SS_ENODATA,
 		       "the profiles of the %zu hosts hold no compiled programs: they were recorded without HLO protos",
 		       q->model->nhosts);
@@ -387,7 +388,7 @@ static void note_others(const struct candidates *of, const struct ss_module_pick
 			       ss_arena_printf(out->arena,
 					       "Programs named '" SS_FMT "' differ between hosts: this is the program of '" SS_FMT
 					       "'. Choose a host to see another.",
-					       SS_ARG(p->file), SS_ARG(p->host->name)));
+					       SS_ARG(p->file), SS_ARG(ss_host_name(p->host))));
 }
 
 static void note_damage(const struct ss_module_pick *p, struct ss_result *out)
@@ -397,7 +398,8 @@ static void note_damage(const struct ss_module_pick *p, struct ss_result *out)
 	uint32_t n = p->module->ndamaged;
 	if (n)
 		ss_result_note(out, SS_WARNING,
-			       ss_arena_printf(out->arena, says, SS_ARG(p->file), SS_ARG(p->host->name), n, n == 1 ? "" : "s"));
+			       ss_arena_printf(out->arena, says, SS_ARG(p->file), SS_ARG(ss_host_name(p->host)), n,
+					       n == 1 ? "" : "s"));
 }
 
 bool ss_module_table(const struct ss_request *q, const struct ss_module_pick *p, struct ss_result *out, struct ss_err *err)
@@ -414,13 +416,13 @@ bool ss_module_table(const struct ss_request *q, const struct ss_module_pick *p,
 	if (!candidates(q, &of, err))
 		return false;
 	struct ss_table *t = ss_result_table(out, "modules", "Compiled programs", cols, SS_COUNT(cols));
-	ss_table_prop(t, "shown_host", p->host->name);
+	ss_table_prop(t, "shown_host", ss_host_name(p->host));
 	for (size_t i = 0; i < of.n; i++) {
 		ss_table_row(t);
 		ss_set_str(t, NAME, of.v[i].file);
 		ss_set_i64(t, PROGRAM_ID, of.v[i].entry->program_id);
 		ss_set_i64(t, BYTES, (int64_t)of.v[i].entry->module.bytes.n);
-		ss_set_str(t, HOST, of.v[i].host->name);
+		ss_set_str(t, HOST, ss_host_name(of.v[i].host));
 		ss_set_i64(t, HOSTS, of.v[i].hosts);
 	}
 	note_others(&of, p, out);

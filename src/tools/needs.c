@@ -6,6 +6,7 @@
 
 #include "model/cluster/comm_op.h"
 #include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/runtime/memory.h"
 #include "model/torch/torch.h"
 #include "tools/module_pick.h"

@@ -7,16 +7,15 @@
  * parent, largest first.
  */
 #include "base/cxx_name.h"
-#include "tools/op_cells.h"
-#include "tools/tool.h"
 
 #include "hlo/kernel_metadata.h"
 #include "model/device/env.h"
-#include "model/host/host.h"
 #include "model/host/opname.h"
 #include "model/ops/op_tree.h"
 #include "model/ops/roofline.h"
 #include "model/program/tiling.h"
+#include "tools/op_cells.h"
+#include "tools/tool.h"
 #include "tools/words.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
  * device".
  */
 #include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/timeline/plane_sums.h"
 #include "table/units.h"
 #include "tools/tool.h"

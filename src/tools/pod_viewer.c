@@ -8,6 +8,8 @@
  * so they stand in a table of their own.
  */
 #include "model/steps/inferred.h"
+#include "model/host/identity.h"
+
 #include "tools/input_report.h"
 #include "tools/pod_channels.h"
 #include "xprof/quirks/quirks.h"
@@ -359,7 +361,7 @@ static struct ss_str core_words(const struct ss_model *m, struct ss_arena *a, in
 {
 	uint64_t host = (uint64_t)core / 1000;
 	if (m->nhosts > 1 && core >= 0 && host < m->nhosts)
-		return ss_arena_printf(a, "%lld of '" SS_FMT "'", (long long)core, SS_ARG(m->hosts[host]->name));
+		return ss_arena_printf(a, "%lld of '" SS_FMT "'", (long long)core, SS_ARG(ss_host_name(m->hosts[host])));
 	return ss_arena_printf(a, "%lld", (long long)core);
 }
 

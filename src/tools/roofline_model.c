@@ -8,12 +8,11 @@
  * and no rows.
  */
 #include "tools/input_report.h"
-#include "tools/op_cells.h"
 
-#include "model/host/host.h"
 #include "model/host/opname.h"
 #include "model/ops/framework_ops.h"
 #include "model/ops/roofline.h"
+#include "tools/op_cells.h"
 #include "tools/words.h"
 
 #include <inttypes.h>

@@ -7,7 +7,8 @@
  * stand in model/runtime/tfdata.h.
  */
 #include "base/vec.h"
-#include "model/host/host.h"
+
+#include "model/host/identity.h"
 #include "model/runtime/tfdata.h"
 #include "table/units.h"
 #include "tools/tf_data_cols.h"
@@ -181,7 +182,7 @@ static bool read_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err)
 {
 	struct pipeline_rows *j = arg;
-	struct ss_str name = j->q->model->hosts[i]->name;
+	struct ss_str name = ss_host_name(j->q->model->hosts[i]);
 	const struct ss_tfdata *d = ss_host_tfdata(h, err);
 	if (!d)
 		return false;

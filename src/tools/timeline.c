@@ -1,6 +1,8 @@
 /* timeline.c - the answers behind our page's timeline: layout, slices of a window, one event. */
 #include "tools/timeline.h"
 
+#include "model/host/host.h"
+#include "model/preprocess/flows.h"
 #include "tools/timeline_build.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* timeline_build.c - the one place where hits of the index become slices. */
 #include "tools/timeline_build.h"
 
+#include "model/host/host.h"
+
 #include <stdlib.h>
 
 #define LONG_NAME_BYTES 10000u

@@ -1,6 +1,7 @@
 /* timeline_words.c - see timeline_words.h. */
 #include "tools/timeline_words.h"
 
+#include "model/host/identity.h"
 #include "model/steps/inferred.h"
 #include "model/timeline/trace.h"
 #include "table/units.h"
@@ -105,7 +106,7 @@ static struct ss_str name_of(const struct ss_model_trace *mt, size_t h, struct s
 {
 	if (mt->nhosts < 2)
 		return name;
-	return ss_arena_printf(a, SS_FMT " " SS_FMT, SS_ARG(mt->hosts[h]->host->name), SS_ARG(name));
+	return ss_arena_printf(a, SS_FMT " " SS_FMT, SS_ARG(ss_host_name(mt->hosts[h]->host)), SS_ARG(name));
 }
 
 static void take_device(struct sums *sums, const struct use *u, struct ss_str name, const struct ss_model_trace *mt,

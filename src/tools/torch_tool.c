@@ -1,7 +1,9 @@
 /* torch_tool.c - see torch_tool.h. */
 #include "tools/torch_tool.h"
 
-#include "model/host/host.h"
+#include "model/host/identity.h"
+
+
 
 const struct ss_torch *ss_torch_asked(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {

@@ -7,6 +7,9 @@
  * beside the profile, so the answer is pulled in pieces.
  */
 #include "base/bisect.h"
+
+#include "model/host/derived_line.h"
+#include "model/host/host.h"
 #include "tools/timeline_build.h"
 #include "tools/timeline_words.h"
 #include "tools/tool.h"

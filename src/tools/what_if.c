@@ -4,9 +4,9 @@
  * model/cluster/what_if.h says why.
  */
 #include "model/cluster/what_if.h"
+
 #include "model/cluster/critical_path.h"
 #include "model/cluster/straggler.h"
-#include "model/host/host.h"
 #include "tools/cluster_notes.h"
 #include "tools/words.h"
 

@@ -13,6 +13,9 @@
  * Without FILE: reads names of files from stdin and dumps each, ["end"] behind it.
  */
 #include "emit/out.h"
+
+#include "model/host/host.h"
+#include "model/preprocess/flows.h"
 #include "model/preprocess/preprocess.h"
 #include "model/timeline/display_lines.h"
 

@@ -12,6 +12,8 @@
  */
 #define _XOPEN_SOURCE 700
 #include "model/host/opname.h"
+#include "model/host/host.h"
+
 #include "model/ops/ops.h"
 #include "model/ops/tpu.h"
 #include "request/request.h"

@@ -1,7 +1,7 @@
 /* judged.c - see judged.h. */
 #include "sweep/judged.h"
-#include "model/host/host.h"
 
+#include "model/host/identity.h"
 #include "verdict/verdict.h"
 
 bool judged(struct ss_model *model, bool (*take)(void *arg, const char *p, size_t n), void *arg, struct ss_err *err)

@@ -2,10 +2,11 @@
  * test_bands.c - how busy sections were, and what lies in a stretch: of three made-up cores, of which one computes longer.
  */
 #include "unit/build_pb.h"
-#include "unit/unit.h"
+#include "model/host/host.h"
 
 #include "request/registry.h"
 #include "tools/timeline.h"
+#include "unit/unit.h"
 #include "xspace/fields.h"
 
 extern const struct ss_tool ss_tool_flame_graph;

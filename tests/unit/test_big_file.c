@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/preprocess/load.h"
 
 #include <fcntl.h>

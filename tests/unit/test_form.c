@@ -8,6 +8,7 @@
 #include "import/form.h"
 #include "import/perfetto_fields.h"
 #include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/preprocess/load.h"
 #include "wire/gz_out.h"
 #include "wire/pb_out.h"

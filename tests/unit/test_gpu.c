@@ -4,6 +4,7 @@
 #include "cupti_abi.h"
 #include "cupti_convert.h"
 #include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/preprocess/load.h"
 #include "ss_trace_gpu.h"
 

@@ -2,6 +2,7 @@
 #include "unit/unit.h"
 
 #include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/preprocess/load.h"
 #include "model/preprocess/nest.h"
 #include "unit/build_pb.h"

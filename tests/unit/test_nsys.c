@@ -2,6 +2,8 @@
 #include "unit.h"
 
 #include "model/host/host.h"
+#include "model/host/identity.h"
+#include "model/host/plane.h"
 #include "model/preprocess/load.h"
 #include "sqlite/db.h"
 

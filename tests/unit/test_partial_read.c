@@ -1,9 +1,11 @@
 /* test_partial_read.c - some lines and events of a host, read without the others and beside others. */
 #include "unit/unit.h"
 
+#include "model/host/host.h"
 #include "model/host/partial_read.h"
 #include "model/preprocess/load.h"
 #include "unit/build_pb.h"
+#include "xspace/xspace.h"
 
 #include <pthread.h>
 

@@ -2,14 +2,15 @@
  * test_serve.c - what stands behind the server: answers in flight, answers kept, profiles shared.
  */
 #include "model/host/host.h"
-#include "unit/unit.h"
 
+#include "model/host/plane.h"
 #include "serve/answers.h"
 #include "serve/catalog.h"
 #include "serve/gzip.h"
 #include "serve/session.h"
 #include "serve/spool.h"
 #include "serve/turns.h"
+#include "unit/unit.h"
 
 #include <poll.h>
 #include <pthread.h>

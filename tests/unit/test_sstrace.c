@@ -3,6 +3,7 @@
 
 #include "gather.h"
 #include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/preprocess/load.h"
 #include "record.h"
 #include "ss_trace.h"

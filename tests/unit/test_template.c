@@ -1,9 +1,10 @@
 /* The template of a tool, over many hosts that are closed before anybody reads its tables. */
 #include "model/host/host.h"
-#include "unit.h"
 
 #include "emit/json.h"
+#include "model/host/plane.h"
 #include "tools/tool.h"
+#include "unit.h"
 
 extern const struct ss_tool ss_tool_template;
 

@@ -3,12 +3,13 @@
  * page.
  */
 #include "unit/build_pb.h"
-#include "unit/unit.h"
+#include "model/host/host.h"
 
 #include "emit/chrome.h"
 #include "emit/slices.h"
 #include "request/registry.h"
 #include "tools/timeline.h"
+#include "unit/unit.h"
 #include "xspace/fields.h"
 
 enum { STEP_NAME = 1, FLOW, ASYNC, VALUE, GROUP };

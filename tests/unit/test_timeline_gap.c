@@ -3,11 +3,12 @@
  * with their durations.
  */
 #include "unit/build_pb.h"
-#include "unit/unit.h"
+#include "model/host/host.h"
 
 #include "emit/slices.h"
 #include "model/attribution/idle.h"
 #include "tools/timeline.h"
+#include "unit/unit.h"
 
 enum { CALL = 1, LOAD, MARK, KERNEL, SHORT };
 

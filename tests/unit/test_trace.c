@@ -5,6 +5,8 @@
  */
 #include "unit/unit.h"
 
+#include "base/arena.h"
+#include "model/preprocess/flows.h"
 #include "model/timeline/trace_level.h"
 
 #include <stdio.h>

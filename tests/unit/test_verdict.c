@@ -4,6 +4,7 @@
 #include "model/attribution/attribution.h"
 #include "model/attribution/frames.h"
 #include "model/attribution/host_kinds.h"
+#include "model/host/host.h"
 #include "unit/build_pb.h"
 #include "verdict/verdict.h"
 

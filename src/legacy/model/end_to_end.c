@@ -1,9 +1,10 @@
 /* end_to_end.c - see end_to_end.h. */
 #include "legacy/model/end_to_end.h"
-#include "model/host/host.h"
 
 #include "base/vec.h"
 #include "legacy/files/event_file.h"
+#include "model/host/host.h"
+#include "model/host/identity.h"
 #include "wire/json.h"
 
 #include <math.h>

@@ -1,10 +1,11 @@
 /* tfgraph.c - see tfgraph.h. Linear in names, but for the sorting of scopes and operations. */
 #include "legacy/model/tfgraph.h"
-#include "model/host/host.h"
 
 #include "base/map.h"
 #include "base/vec.h"
 #include "legacy/files/graph_file.h"
+#include "model/host/host.h"
+#include "model/host/identity.h"
 
 #include <math.h>
 #include <stdlib.h>

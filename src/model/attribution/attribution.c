@@ -4,6 +4,8 @@
 #include "base/map.h"
 #include "base/safe.h"
 #include "model/attribution/build.h"
+#include "model/host/host.h"
+#include "model/host/identity.h"
 #include "model/host/job.h"
 #include "model/attribution/recompiled_torch.h"
 #include "model/fold.h"
@@ -79,7 +81,7 @@ static bool build_device(struct ss_attr_build *b, uint32_t plane)
 {
 	struct ss_device_claims *d = &b->devices[plane];
 	struct ss_time_unit *u = &b->out->units[b->out->nunits++];
-	*u = (struct ss_time_unit){ .device = b->h->planes[plane].name, .calls = b->starts };
+	*u = (struct ss_time_unit){ .device = b->planes[plane].name, .calls = b->starts };
 	u->ops = d->ops;
 	u->op_ps = d->op_ps;
 	u->first_ps = d->first_ps;
@@ -91,9 +93,9 @@ static bool build_device(struct ss_attr_build *b, uint32_t plane)
 
 static bool build_units(struct ss_attr_build *b)
 {
-	b->out->units = SS_NEW_N(b->arena, struct ss_time_unit, (size_t)b->h->nplanes + 1);
+	b->out->units = SS_NEW_N(b->arena, struct ss_time_unit, (size_t)b->nplanes + 1);
 	bool ok = b->out->units;
-	for (uint32_t i = 0; ok && i < b->h->nplanes; i++)
+	for (uint32_t i = 0; ok && i < b->nplanes; i++)
 		if (ss_is_unit(b, i))
 			ok = build_device(b, i);
 	return ok && (b->has_device || !b->any_claim || build_program(b));
@@ -152,8 +154,8 @@ static void note_frameworks(struct ss_attr_build *b)
 	}
 	if (b->out->frameworks & SS_FW_PYTORCH && b->h->imported.any && !ss_host_is_kineto(b->h))
 		b->out->habits |= SS_HABIT_OTHER_PROFILER;
-	for (uint32_t k = 0; !b->out->frameworks && k < b->h->nplanes; k++) {
-		const struct ss_plane *p = &b->h->planes[k];
+	for (uint32_t k = 0; !b->out->frameworks && k < b->nplanes; k++) {
+		const struct ss_plane *p = &b->planes[k];
 		for (uint32_t i = 0; ss_is_attributed_device(p) && i < p->x->nevent_meta; i++) {
 			struct ss_xstat s;
 			if (ss_str_contains(p->x->event_meta[i].name, SS_STR("at::native::")))
@@ -315,8 +317,8 @@ static bool runs_on_cpu_alone(const struct ss_attr_build *b)
 static void choose_units(struct ss_attr_build *b)
 {
 	size_t n = 0;
-	for (uint32_t i = 0; b->has_device && i < b->h->nplanes; i++)
-		if (ss_is_attributed_device(&b->h->planes[i]) && ++n <= SS_MOST_UNITS)
+	for (uint32_t i = 0; b->has_device && i < b->nplanes; i++)
+		if (ss_is_attributed_device(&b->planes[i]) && ++n <= SS_MOST_UNITS)
 			b->planes_end = i + 1;
 	b->out->units_left_out = n > SS_MOST_UNITS ? n - SS_MOST_UNITS : 0;
 }
@@ -324,7 +326,7 @@ static void choose_units(struct ss_attr_build *b)
 static size_t count_units(const struct ss_attr_build *b)
 {
 	size_t n = 0;
-	for (uint32_t i = 0; i < b->h->nplanes; i++)
+	for (uint32_t i = 0; i < b->nplanes; i++)
 		n += ss_is_unit(b, i);
 	return n;
 }
@@ -372,7 +374,7 @@ static void free_build(struct ss_attr_build *b)
 	ss_u64map_free(&b->by_ref);
 	ss_host_kinds_free(&b->kinds);
 	ss_async_ends_free(&b->ends);
-	for (uint32_t i = 0; b->devices && i < b->h->nplanes; i++)
+	for (uint32_t i = 0; b->devices && i < b->nplanes; i++)
 		ss_device_claims_free(&b->devices[i]);
 	free(b->devices);
 	ss_vec_free(&b->idle);
@@ -396,11 +398,8 @@ static void *build_host(void *owner, struct ss_err *err)
 		return NULL;
 	}
 	own->out = blank_host(h->name, w);
-	struct ss_attr_build b = { .h = h, .arena = &own->arena, .out = &own->out };
-	/*
-	 * Allocations first: reading them takes memory for a moment, as the claims of attribution
-	 * do until its end.
-	 */
+	struct ss_attr_build b = { .h = h, .planes = h->planes, .nplanes = h->nplanes, .arena = &own->arena, .out = &own->out };
+	/* Allocations first: reading them takes memory for a moment, as the claims of attribution do until its end. */
 	bool ok = ss_host_is_raw(h) || (ss_host_load(h, err) &&
 					ss_memory_trend_read(&own->out.memory, h, &own->out.windows, err) && attribute(&b, err));
 	free_build(&b);
@@ -427,7 +426,7 @@ bool ss_host_pieces(struct ss_host *h, const struct ss_piece_reader *r, struct s
 	if (!w)
 		return false;
 	struct own own = { .out = blank_host(h->name, w) };
-	struct ss_attr_build b = { .h = h, .arena = &own.arena, .out = &own.out };
+	struct ss_attr_build b = { .h = h, .planes = h->planes, .nplanes = h->nplanes, .arena = &own.arena, .out = &own.out };
 	bool ok = ss_host_is_raw(h) || (ss_host_load(h, err) && (read_pieces(&b, r, err) || ss_fail_mem(err)));
 	free_build(&b);
 	ss_arena_release(&own.arena);

@@ -103,6 +103,8 @@ struct ss_device_claims {
 
 struct ss_attr_build {
 	struct ss_host *h;
+	const struct ss_plane *planes; /* its planes */
+	uint32_t nplanes;
 	struct ss_arena *arena;
 	struct ss_time_host *out;
 	const struct ss_windows *w;
@@ -143,7 +145,7 @@ static inline bool ss_is_attributed_device(const struct ss_plane *p)
 /* Does it have a unit of its own? */
 static inline bool ss_is_unit(const struct ss_attr_build *b, uint32_t plane)
 {
-	return b->has_device && plane < b->planes_end && ss_is_attributed_device(&b->h->planes[plane]);
+	return b->has_device && plane < b->planes_end && ss_is_attributed_device(&b->planes[plane]);
 }
 
 /* SS_NONE when memory is out. */

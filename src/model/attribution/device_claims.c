@@ -1,5 +1,6 @@
 /* device_claims.c - what a device claims: its operations, kernels and copies. */
 #include "model/attribution/device_walk.h"
+
 #include "model/attribution/precision.h"
 #include "model/host/opname.h"
 #include "model/steps/inferred.h"
@@ -264,7 +265,7 @@ static bool add_idle(struct ss_attr_build *b, const struct ss_device_claims *d)
 
 static bool claim_device(struct ss_attr_build *b, uint32_t plane, struct ss_device_claims *out)
 {
-	struct pass s = { .b = b, .p = &b->h->planes[plane], .plane = plane, .out = out, .window = SIZE_MAX };
+	struct pass s = { .b = b, .p = &b->planes[plane], .plane = plane, .out = out, .window = SIZE_MAX };
 	s.known = calloc((size_t)s.p->x->nevent_meta + 1, sizeof(*s.known));
 	out->sums.first = (uint32_t)s.b->named.n;
 	out->first_ps = INT64_MAX;
@@ -279,8 +280,8 @@ static bool claim_device(struct ss_attr_build *b, uint32_t plane, struct ss_devi
 bool ss_claim_devices(struct ss_attr_build *b)
 {
 	size_t ndevices = 0;
-	b->devices = calloc((size_t)b->h->nplanes + 1, sizeof(*b->devices));
-	for (uint32_t i = 0; b->devices && i < b->h->nplanes; i++) {
+	b->devices = calloc((size_t)b->nplanes + 1, sizeof(*b->devices));
+	for (uint32_t i = 0; b->devices && i < b->nplanes; i++) {
 		if (!ss_is_unit(b, i))
 			continue;
 		if (!claim_device(b, i, &b->devices[i]))

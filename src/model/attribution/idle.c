@@ -1,10 +1,11 @@
 /* idle.c - see idle.h. */
 #include "model/attribution/idle.h"
-#include "model/host/host.h"
 
 #include "base/safe.h"
 #include "base/vec.h"
 #include "model/attribution/pieces.h"
+#include "model/host/host.h"
+#include "model/host/plane.h"
 
 #include <stdlib.h>
 

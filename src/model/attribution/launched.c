@@ -10,6 +10,7 @@
 #include "base/bisect.h"
 #include "base/map.h"
 #include "base/safe.h"
+#include "model/host/host.h"
 #include "model/host/stat_filter.h"
 #include "model/steps/inferred.h"
 

@@ -1,8 +1,9 @@
 /* memory_trend.c - see memory_trend.h. */
 #include "model/attribution/memory_trend.h"
-#include "model/host/host.h"
 
 #include "base/bisect.h"
+#include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/runtime/memory.h"
 
 /* Bytes in use when the step ended: of the last event before. */

@@ -39,11 +39,11 @@ struct ss_piece_owner ss_pieces_owner(const struct ss_pieces *p, uint32_t at)
 	ss_assert(at < b->named.n);
 	return (struct ss_piece_owner){
 		.class = n->class,
-		.plane = &b->h->planes[n->plane],
+		.plane = &b->planes[n->plane],
 		.meta = n->meta,
 		.ref = n->ref == SS_NONE ? NULL : &b->refs.v[n->ref],
 		.is_op = n->class == SS_TIME_COMPUTE || n->class == SS_TIME_COLLECTIVE ||
-			 &b->h->planes[n->plane] != b->host,
+			 &b->planes[n->plane] != b->host,
 		.overhead = n->overhead,
 		.count = n->count,
 	};

@@ -6,11 +6,11 @@
  * shapes of their arguments, if shapes were recorded: how they differ from version to version is why it was compiled again.
  */
 #include "model/attribution/recompiled_torch.h"
-#include "model/host/host.h"
 
 #include "base/bisect.h"
 #include "base/map.h"
 #include "model/attribution/frames.h"
+#include "model/host/plane.h"
 #include "model/torch/torch.h"
 
 #include <stdlib.h>

@@ -6,8 +6,8 @@
  * deeper is spread over many, what lies higher says less. All else is summed by its name.
  */
 #include "model/attribution/build.h"
-#include "base/safe.h"
 
+#include "base/safe.h"
 #include "model/attribution/frames.h"
 #include "model/attribution/thresholds.h"
 #include "model/host/opname.h"
@@ -264,7 +264,7 @@ static struct ss_str called(struct ss_attr_build *b, struct ss_str event, uint32
 
 static struct ss_str name_of(struct ss_attr_build *b, const struct ss_named *n)
 {
-	const struct ss_plane *p = &b->h->planes[n->plane];
+	const struct ss_plane *p = &b->planes[n->plane];
 	struct ss_str name = ss_event_name(p, n->meta);
 	if (p != b->host)
 		return p->kind == SS_PLANE_GPU ? ss_event_name_in_file(p, n->meta) : ss_event_label(p, n->meta);
@@ -278,7 +278,7 @@ static struct ss_str name_of(struct ss_attr_build *b, const struct ss_named *n)
 static void describe_op(struct ss_attr_build *b, const struct ss_named *n, struct ss_time_subject *s, uint64_t ps,
 			uint64_t count)
 {
-	const struct ss_plane *p = &b->h->planes[n->plane];
+	const struct ss_plane *p = &b->planes[n->plane];
 	struct ss_peaks peaks = { 0 };
 	struct ss_xstat x;
 	struct ss_str op = SS_STR(""), source = SS_STR("");
@@ -381,7 +381,7 @@ static struct sum *sum_of(struct by_name *to, struct ss_attr_build *b, const str
  */
 static bool is_loop(const struct ss_attr_build *b, const struct ss_named *n)
 {
-	struct ss_str name = ss_event_name(&b->h->planes[n->plane], n->meta);
+	struct ss_str name = ss_event_name(&b->planes[n->plane], n->meta);
 	return ss_hlo_holds_others(name);
 }
 

@@ -1,5 +1,6 @@
 /* sums.c - see build.h: pieces of time, summed. */
 #include "base/bisect.h"
+
 #include "base/safe.h"
 #include "model/attribution/build.h"
 
@@ -21,7 +22,7 @@ size_t ss_window_at(const struct ss_windows *w, int64_t t_ps, size_t *at)
 bool ss_sums_begin(struct ss_time_sums *s, struct ss_attr_build *b)
 {
 	bool steps = !b->reader && b->w->n && b->w->n <= SS_MOST_KEPT_STEPS &&
-		     (uint64_t)b->w->n * b->h->nplanes <= MOST_STEPS_OF_ALL;
+		     (uint64_t)b->w->n * b->nplanes <= MOST_STEPS_OF_ALL;
 	if (steps && !s->steps)
 		s->steps = SS_NEW_N(b->arena, struct ss_unit_step, b->w->n);
 	s->at = 0;

@@ -1,13 +1,15 @@
 /* windows.c - see windows.h. */
 #include "model/attribution/windows.h"
-#include "base/safe.h"
 
 #include "base/map.h"
+#include "base/safe.h"
 #include "base/vec.h"
 #include "model/attribution/frames.h"
 #include "model/attribution/host_kinds.h"
 #include "model/attribution/thresholds.h"
 #include "model/host/forget.h"
+#include "model/host/host.h"
+#include "model/host/identity.h"
 #include "model/host/stat_filter.h"
 #include "model/device/env.h"
 #include "model/fold.h"

@@ -1,6 +1,5 @@
 /* cluster.c - see cluster.h: making it, and unpacking parts of it. */
 #include "model/cluster/cluster.h"
-#include "model/host/host.h"
 
 #include "model/fold.h"
 

@@ -2,6 +2,7 @@
 #include "model/cluster/skeleton.h"
 
 #include "model/cluster/skeleton_read.h"
+#include "model/host/host.h"
 #include "model/host/job.h"
 
 #include <stdlib.h>

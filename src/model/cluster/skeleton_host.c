@@ -6,6 +6,7 @@
 
 #include "base/bisect.h"
 #include "model/host/forget.h"
+#include "model/host/host.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include "base/safe.h"
 #include "base/sort.h"
 #include "model/cluster/skeleton.h"
-#include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/host/partial_read.h"
 #include "model/host/stat_projection.h"
 #include "model/program/hlo_map.h"

@@ -5,6 +5,7 @@
 #include "model/counters/tpu_counters.h"
 
 #include "model/counters/tpu_regs.h"
+#include "model/host/host.h"
 #include "model/host/partial_read.h"
 
 #include <stdlib.h>

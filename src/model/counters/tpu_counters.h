@@ -8,7 +8,7 @@
 #ifndef SS_MODEL_COUNTERS_TPU_COUNTERS_H
 #define SS_MODEL_COUNTERS_TPU_COUNTERS_H
 
-#include "model/host/host.h"
+#include "model/host/plane.h"
 
 enum ss_tpu_chip { SS_TPU_OTHER, SS_TPU_V6E, SS_TPU_V7X };
 

@@ -2,10 +2,11 @@
  * async_overlap.c - windows of asynchronous operations against what their core computed meanwhile.
  */
 #include "model/device/async_overlap.h"
-#include "model/host/host.h"
 
 #include "base/bisect.h"
 #include "base/vec.h"
+#include "model/host/host.h"
+#include "model/host/plane.h"
 
 #include <ctype.h>
 #include <math.h>

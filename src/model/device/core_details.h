@@ -4,7 +4,7 @@
 #ifndef SS_MODEL_DEVICE_CORE_DETAILS_H
 #define SS_MODEL_DEVICE_CORE_DETAILS_H
 
-#include "model/host/host.h"
+#include "model/host/plane.h"
 #include "xprof/quirks/quirks.h"
 
 /* Plane stat core_details. */

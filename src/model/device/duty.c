@@ -12,6 +12,7 @@
 #include "model/device/env.h"
 #include "model/device/op_facts.h"
 #include "model/fold.h"
+#include "model/host/host.h"
 #include "model/host/opname.h"
 #include "model/preprocess/load.h"
 

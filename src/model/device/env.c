@@ -9,6 +9,8 @@
 
 #include "model/device/core_details.h"
 #include "model/fold.h"
+#include "model/host/host.h"
+#include "model/host/identity.h"
 #include "model/host/opname.h"
 #include "model/program/hlo_map.h"
 

@@ -1,6 +1,7 @@
 /* op_facts.c - decoding the stats of event metadata. */
 #include "model/device/op_facts.h"
-#include "model/host/host.h"
+
+#include "model/host/plane.h"
 
 enum {
 	MEM_ACCESSED = 1,	/* MemoryAccessBreakdown.memory_accessed */

@@ -5,7 +5,8 @@
  * what one of them does in a cycle; those figures are NVIDIA's and AMD's published ones.
  */
 #include "model/device/env.h"
-#include "model/host/host.h"
+
+#include "model/host/plane.h"
 
 #include <math.h>
 

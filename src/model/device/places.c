@@ -2,6 +2,8 @@
 #include "model/device/places.h"
 
 #include "model/device/core_details.h"
+#include "model/host/host.h"
+#include "model/host/identity.h"
 
 #include "base/map.h"
 #include "base/vec.h"

@@ -8,6 +8,7 @@
 #include "model/device/core_details.h"
 #include "model/device/op_facts.h"
 #include "model/fold.h"
+#include "model/host/host.h"
 #include "model/preprocess/load.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* async_ends.c - see async_ends.h. */
 #include "model/host/async_ends.h"
-#include "model/host/host.h"
 
 #include "base/safe.h"
 #include "model/host/forget.h"

@@ -1,6 +1,8 @@
 /* event_query.c - walking the events of a file that match a query. */
 #include "model/host/event_query.h"
+
 #include "model/host/host.h"
+#include "xspace/events.h"
 
 #include <ctype.h>
 #include <math.h>

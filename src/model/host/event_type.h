@@ -8,7 +8,7 @@
 #ifndef SS_MODEL_HOST_EVENT_TYPE_H
 #define SS_MODEL_HOST_EVENT_TYPE_H
 
-#include "model/host/host.h"
+#include "model/host/plane.h"
 
 enum ss_event_type {
 	SS_EV_UNKNOWN = 0,

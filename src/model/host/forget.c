@@ -1,6 +1,8 @@
 /* forget.c - giving back pages of the file behind a walk. */
 #include "model/host/forget.h"
 
+#include "model/host/host.h"
+
 #define STRIDE ((size_t)1 << 20)
 
 static void give_up(struct ss_forget *f)

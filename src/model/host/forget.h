@@ -7,7 +7,7 @@
 #ifndef SS_MODEL_HOST_FORGET_H
 #define SS_MODEL_HOST_FORGET_H
 
-#include "model/host/host.h"
+#include "model/host/plane.h"
 
 struct ss_forget {
 	const struct ss_host *h;

@@ -1,7 +1,7 @@
 /* job.c - see job.h. */
 #include "model/host/job.h"
 
-#include "model/host/host.h"
+#include "model/host/plane.h"
 #include "wire/json.h"
 
 /* {"rank": 3, "world_size": 8, "pg_count": 1} */

@@ -2,6 +2,8 @@
 #include "model/host/partial_read.h"
 
 #include "base/vec.h"
+#include "model/host/host.h"
+#include "model/host/identity.h"
 #include "model/host/read_lines.h"
 
 #include <stdlib.h>

@@ -12,7 +12,8 @@
 #ifndef SS_MODEL_HOST_PARTIAL_READ_H
 #define SS_MODEL_HOST_PARTIAL_READ_H
 
-#include "model/host/host.h"
+#include "model/host/part.h"
+#include "model/host/plane.h"
 
 /* The selection to read; a member that is NULL selects everything. It must be a constant, because the first request decides. */
 struct ss_partial_read {

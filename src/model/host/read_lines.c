@@ -1,8 +1,10 @@
 /* read_lines.c - see read_lines.h. */
 #include "model/host/read_lines.h"
-#include "model/host/host.h"
+#include "model/host/derived_line.h"
 
 #include "base/pool.h"
+#include "model/host/host.h"
+#include "model/host/plane.h"
 
 #include <stdlib.h>
 

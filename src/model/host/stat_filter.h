@@ -8,7 +8,7 @@
 #ifndef SS_MODEL_HOST_STAT_FILTER_H
 #define SS_MODEL_HOST_STAT_FILTER_H
 
-#include "model/host/host.h"
+#include "model/host/plane.h"
 
 struct ss_stat_filter {
 	uint64_t ids[2]; /* bit per metadata id below 128 */

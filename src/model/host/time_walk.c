@@ -1,8 +1,8 @@
 /* time_walk.c - merging the lines of a plane by a heap of the next event of each. */
 #include "model/host/time_walk.h"
-#include "model/host/host.h"
 
 #include "base/apart.h"
+#include "model/host/plane.h"
 
 #include <stdlib.h>
 

@@ -10,6 +10,7 @@
 #include "base/bisect.h"
 #include "base/vec.h"
 #include "hlo/shape.h"
+#include "model/host/host.h"
 #include "model/host/partial_read.h"
 #include "model/program/hlo_map.h"
 

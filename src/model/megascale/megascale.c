@@ -3,9 +3,10 @@
  * be seen. Flows stand in megascale_flows.c, counters in megascale_count.c.
  */
 #include "model/megascale/megascale.h"
-#include "model/host/host.h"
+#include "model/host/plane.h"
 
 #include "base/vec.h"
+#include "model/host/host.h"
 
 #include <stdlib.h>
 

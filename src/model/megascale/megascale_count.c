@@ -4,7 +4,8 @@
  * each moment at which something changes is one point.
  */
 #include "base/vec.h"
-#include "model/host/host.h"
+
+#include "model/host/plane.h"
 #include "model/megascale/megascale.h"
 
 #include <math.h>

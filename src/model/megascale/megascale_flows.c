@@ -11,8 +11,9 @@
  * name it: they carry the number of the one that began it.
  */
 #include "base/bisect.h"
+
 #include "base/vec.h"
-#include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/megascale/megascale.h"
 
 #include <stdlib.h>

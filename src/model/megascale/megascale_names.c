@@ -1,8 +1,8 @@
 /* megascale_names.c - see megascale.h. */
 #include "model/megascale/megascale.h"
-#include "model/host/host.h"
 
 #include "base/vec.h"
+#include "model/host/plane.h"
 
 bool ss_ms_read_number(struct ss_str *s, int64_t *v)
 {

@@ -3,9 +3,9 @@
  * (iid); the packet that first uses one carries it.
  */
 #include "model/megascale/perfetto.h"
-#include "model/host/host.h"
 
 #include "base/vec.h"
+#include "model/host/plane.h"
 #include "wire/gz_out.h"
 #include "wire/pb_out.h"
 

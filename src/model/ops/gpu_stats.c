@@ -1,6 +1,6 @@
 /* gpu_stats.c - see gpu_stats.h. */
 #include "model/ops/gpu_stats.h"
-#include "model/host/host.h"
+#include "model/host/plane.h"
 
 struct ss_gpu_stats ss_gpu_stats_read(const struct ss_plane *p, const struct ss_line *l, uint32_t i)
 {

@@ -6,6 +6,10 @@
  * nvjet) are missed here too, so that the figures agree.
  */
 #include "model/device/env.h"
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "model/host/host.h"
 #include "model/host/opname.h"
 #include "model/ops/gpu_stats.h"
 #include "model/ops/ops_build.h"
@@ -13,9 +17,6 @@
 #include "model/torch/kernel_name.h"
 #include "model/torch/torch.h"
 #include "xprof/quirks/quirks.h"
-
-#include "base/buf.h"
-#include "base/vec.h"
 
 #include <float.h>
 #include <math.h>

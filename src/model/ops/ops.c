@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "model/device/env.h"
 #include "model/fold.h"
+#include "model/host/host.h"
 #include "model/ops/gpu_graphs.h"
 #include "model/ops/ops_build.h"
 #include "model/ops/sparse_ops.h"

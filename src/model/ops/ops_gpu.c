@@ -8,10 +8,14 @@
  * operation. Kernels do not nest: self time is time.
  */
 #include "hlo/stack.h"
+
+#include "base/safe.h"
+#include "base/vec.h"
 #include "hlo/text.h"
 #include "model/device/op_facts.h"
 #include "model/host/async_ends.h"
 #include "model/host/event_order.h"
+#include "model/host/host.h"
 #include "model/host/opname.h"
 #include "model/host/stat_filter.h"
 #include "model/ops/gpu_graphs.h"
@@ -21,9 +25,6 @@
 #include "model/program/hlo_map.h"
 #include "model/program/hlo_op.h"
 #include "model/torch/torch.h"
-
-#include "base/safe.h"
-#include "base/vec.h"
 
 #include <stdlib.h>
 

@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 #include "model/device/op_facts.h"
+#include "model/host/host.h"
 #include "model/ops/tpu.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "base/intern.h"
 #include "base/safe.h"
 #include "base/vec.h"
-#include "model/host/host.h"
+#include "model/host/plane.h"
 
 struct ss_stack {
 	uint32_t parent;	/* of stacks, SS_NONE: outermost */

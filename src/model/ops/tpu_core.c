@@ -8,7 +8,7 @@
  * events.
  */
 #include "model/ops/tpu.h"
-#include "xprof/quirks/quirks.h"
+#include "model/host/host.h"
 
 #include "base/assert.h"
 #include "base/safe.h"
@@ -19,6 +19,7 @@
 #include "model/host/stat_projection.h"
 #include "model/ops/sparse_ops.h"
 #include "model/ops/step_marker.h"
+#include "xprof/quirks/quirks.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #define SS_MODEL_PREPROCESS_ADDED_H
 
 #include "base/vec.h"
-#include "model/host/host.h"
+#include "model/host/plane.h"
 
 struct ss_added {
 	SS_VEC(struct ss_added_entry {

@@ -6,9 +6,10 @@
  * many events bear it.
  */
 #include "model/preprocess/derive.h"
-#include "model/host/host.h"
+#include "model/host/derived_line.h"
 
 #include "model/host/opname.h"
+#include "model/host/plane.h"
 #include "model/preprocess/preprocess.h"
 #include "xprof/quirks/quirks.h"
 

@@ -5,8 +5,12 @@
  * flow that the file itself gives stays; a file that came grouped has all its flows so.
  */
 #include "base/vec.h"
+#include "base/arena.h"
+
 #include "model/host/forget.h"
+#include "model/host/host.h"
 #include "model/preprocess/context.h"
+#include "model/preprocess/flows.h"
 #include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "base/bisect.h"
 #include "base/pool.h"
 #include "model/host/forget.h"
+#include "model/host/host.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,9 @@
  * of time over all streams; a row of events of the same step is one span of the line "Steps".
  */
 #include "model/host/time_walk.h"
+#include "model/host/derived_line.h"
+
+#include "model/host/host.h"
 #include "model/host/stat_projection.h"
 #include "model/preprocess/derive.h"
 #include "model/preprocess/group.h"

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/bisect.h"
+#include "model/host/host.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* group_host.c - the groups of a host, see group.h. */
 #include "model/preprocess/group.h"
 
+#include "model/host/host.h"
 #include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>

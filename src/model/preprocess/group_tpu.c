@@ -9,6 +9,7 @@
 
 #include "base/bisect.h"
 #include "base/safe.h"
+#include "model/host/host.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,9 @@
 /* load.c - reading all events of a host and preprocessing them, once. */
 #include "model/preprocess/load.h"
-#include "model/host/host.h"
+#include "model/host/identity.h"
 
+#include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/host/read_lines.h"
 #include "model/preprocess/preprocess.h"
 

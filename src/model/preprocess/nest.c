@@ -1,8 +1,8 @@
 /* nest.c - derived lines, built span by span. */
 #include "model/preprocess/nest.h"
-#include "model/host/host.h"
 
 #include "base/safe.h"
+#include "model/host/plane.h"
 #include "xprof/quirks/quirks.h"
 
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "model/preprocess/group.h"
 
 #include "base/safe.h"
+#include "model/host/host.h"
 #include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* preprocess.c - names that it adds, and room for groups. */
 #include "model/preprocess/preprocess.h"
+#include "model/host/plane.h"
+
 #include "model/host/host.h"
 
 #include <stdlib.h>

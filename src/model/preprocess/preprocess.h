@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "base/str.h"
 
-struct ss_flow;
 struct ss_host;
 struct ss_line;
 struct ss_plane;
@@ -33,12 +32,5 @@ bool ss_preprocess_may_group_threads(const struct ss_host *h);
 bool ss_preprocess_gpu_steps(struct ss_host *h, struct ss_err *err);
 /* Groups take less room from now on, and do not change any more. */
 void ss_preprocess_pack_groups(struct ss_host *h);
-/*
- * Flows of one line, by event ascending (docs/tools/trace_viewer.md); *flows is malloc'ed, the
- * caller frees it. Lines without any have n = 0 and no memory. Not stored with the host: only the
- * timeline needs them.
- */
-bool ss_preprocess_flows(const struct ss_host *h, const struct ss_plane *p, const struct ss_line *l,
-			 struct ss_flow **flows, size_t *n, struct ss_err *err);
 
 #endif

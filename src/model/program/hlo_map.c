@@ -1,5 +1,8 @@
 /* hlo_map.c - HLO modules of /host:metadata by program id. */
 #include "model/program/hlo_map.h"
+#include "model/host/identity.h"
+
+#include "model/host/plane.h"
 #include "model/host/host.h"
 
 #include <stdlib.h>

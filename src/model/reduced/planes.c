@@ -1,5 +1,6 @@
 /* planes.c - the planes of a host with their stats and nothing else, as an XSpace. */
 #include "model/reduced/facts.h"
+#include "model/host/plane.h"
 #include "model/host/host.h"
 #include "wire/pb_out.h"
 #include "xspace/fields.h"

@@ -1,6 +1,8 @@
 /* batching.c - how the batching layer of a serving program is configured, out of the metrics it exports. */
 #include "base/map.h"
+
 #include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/runtime/inference.h"
 
 #include <stdlib.h>

@@ -14,6 +14,7 @@
 #include "base/assert.h"
 #include "base/vec.h"
 #include "model/host/event_type.h"
+#include "model/host/host.h"
 #include "model/host/stat_filter.h"
 #include "model/ops/ops_build.h"
 #include "model/runtime/serving_edges.h"

@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "model/host/forget.h"
+#include "model/host/host.h"
 #include "model/host/partial_read.h"
 #include "model/preprocess/load.h"
 #include "model/preprocess/preprocess.h"

@@ -1,6 +1,7 @@
 /* memory_peak.c - which device of all hosts came closest to the end of its memory. */
 #include "model/fold.h"
-#include "model/host/host.h"
+
+#include "model/host/identity.h"
 #include "model/runtime/memory.h"
 
 #include <stdlib.h>

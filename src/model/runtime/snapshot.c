@@ -1,9 +1,10 @@
 /* snapshot.c - going through the events of a memory snapshot. Linear in events. */
 #include "model/runtime/snapshot.h"
-#include "model/host/host.h"
+#include "model/host/identity.h"
 
 #include "import/pickle.h"
 #include "import/pprof.h"
+#include "model/host/host.h"
 #include "wire/gz_in.h"
 
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 
 #include "base/vec.h"
 #include "model/host/event_type.h"
+#include "model/host/host.h"
 #include "model/host/partial_read.h"
 
 #include <stdlib.h>

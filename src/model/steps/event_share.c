@@ -4,6 +4,7 @@
 #include "base/bisect.h"
 #include "base/vec.h"
 #include "model/fold.h"
+#include "model/host/identity.h"
 #include "model/ops/tpu.h"
 #include "xprof/quirks/quirks.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/bisect.h"
 #include "base/vec.h"
+#include "model/host/host.h"
 #include "model/ops/ops_build.h"
 
 #include <stdlib.h>

@@ -10,12 +10,13 @@
  * remains, numbered from 0. Hosts whose clocks are a step apart are then shifted by a step.
  */
 #include "model/fold.h"
+
+#include "base/vec.h"
+#include "model/host/host.h"
 #include "model/preprocess/load.h"
 #include "model/steps/inferred.h"
 #include "model/steps/steps.h"
 #include "model/torch/torch.h"
-
-#include "base/vec.h"
 
 #include <stdlib.h>
 

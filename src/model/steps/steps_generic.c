@@ -1,11 +1,13 @@
 /* steps_generic.c - steps of GPUs and of programs that run on the CPU alone, by kind of work. */
 #include "model/host/opname.h"
-#include "model/ops/ops_build.h"
-#include "model/ops/step_marker.h"
-#include "model/steps/steps.h"
+#include "model/host/derived_line.h"
 
 #include "base/assert.h"
 #include "base/vec.h"
+#include "model/host/host.h"
+#include "model/ops/ops_build.h"
+#include "model/ops/step_marker.h"
+#include "model/steps/steps.h"
 
 #include <stdlib.h>
 

@@ -6,13 +6,14 @@
  * and all cores are measured against it: a core that is done early is idle until the slowest is.
  */
 #include "model/host/opname.h"
-#include "model/ops/ops_build.h"
-#include "model/steps/step_stats.h"
-#include "model/steps/steps.h"
+#include "model/host/host.h"
 
 #include "base/bisect.h"
 #include "base/safe.h"
 #include "base/vec.h"
+#include "model/ops/ops_build.h"
+#include "model/steps/step_stats.h"
+#include "model/steps/steps.h"
 
 #include <stdlib.h>
 

@@ -6,6 +6,8 @@
  * in the module that the profile carries. Kernels without HLO may name a framework op themselves.
  */
 #include "model/host/time_walk.h"
+#include "model/host/host.h"
+
 #include "model/host/stat_projection.h"
 #include "model/timeline/derived.h"
 #include "model/program/hlo_map.h"

@@ -1,6 +1,9 @@
 /* derive_launches.c - what launching the work of each step cost on the host, for each GPU. */
 #include "base/map.h"
+
 #include "base/vec.h"
+#include "model/host/derived_line.h"
+#include "model/host/host.h"
 #include "model/host/stat_projection.h"
 #include "model/preprocess/added.h"
 #include "model/timeline/derived.h"

@@ -5,6 +5,8 @@
  * first out, and laid out on as few rows as hold them without overlap.
  */
 #include "model/preprocess/added.h"
+#include "model/host/derived_line.h"
+
 #include "model/timeline/derived.h"
 #include "model/preprocess/preprocess.h"
 

@@ -6,7 +6,9 @@
  * but an event's own stats count more.
  */
 #include "base/apart.h"
+
 #include "base/pool.h"
+#include "model/host/derived_line.h"
 #include "model/host/forget.h"
 #include "model/host/time_walk.h"
 #include "model/host/stat_projection.h"

@@ -2,6 +2,7 @@
 #include "model/timeline/display_lines.h"
 
 #include "base/pool.h"
+#include "model/host/host.h"
 #include "model/preprocess/load.h"
 #include "model/timeline/derived.h"
 

@@ -10,7 +10,7 @@
 #ifndef SS_MODEL_TIMELINE_DISPLAY_LINES_H
 #define SS_MODEL_TIMELINE_DISPLAY_LINES_H
 
-#include "model/host/host.h"
+#include "model/host/plane.h"
 
 struct ss_display_line {
 	int64_t id, display_id;

@@ -1,6 +1,7 @@
 /* plane_sums.c - see plane_sums.h. */
 #include "model/timeline/plane_sums.h"
 
+#include "model/host/host.h"
 #include "model/timeline/display_lines.h"
 
 #include <stdlib.h>

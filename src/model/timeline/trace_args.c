@@ -1,5 +1,6 @@
 /* trace_args.c - what stands behind an event on the timeline: its step group and its arguments. */
 #include "base/bisect.h"
+#include "model/host/host.h"
 #include "model/timeline/trace.h"
 #include "xspace/fields.h"
 

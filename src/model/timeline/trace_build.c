@@ -12,6 +12,8 @@
 #include "base/pool.h"
 #include "base/vec.h"
 #include "model/host/forget.h"
+#include "model/host/host.h"
+#include "model/preprocess/flows.h"
 #include "model/preprocess/preprocess.h"
 
 #include <stdlib.h>

@@ -9,7 +9,9 @@
  */
 #include "model/timeline/trace_level.h"
 
+#include "base/arena.h"
 #include "base/assert.h"
+#include "model/preprocess/flows.h"
 
 #include <stdlib.h>
 

@@ -11,6 +11,7 @@
 #include "base/bisect.h"
 #include "base/le.h"
 #include "base/vec.h"
+#include "model/preprocess/flows.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,7 @@
 #include "model/torch/torch_build.h"
 
 #include "model/host/forget.h"
+#include "model/host/host.h"
 #include "xspace/events.h"
 
 #include <math.h>

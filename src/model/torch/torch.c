@@ -1,8 +1,10 @@
 /* torch.c - the part: what the trace says of itself, then the stages of torch_build.h. */
 #include "model/torch/torch.h"
-#include "model/host/host.h"
+#include "model/host/identity.h"
 
 #include "base/bisect.h"
+#include "model/host/host.h"
+#include "model/host/plane.h"
 #include "model/torch/torch_build.h"
 #include "wire/json_tree.h"
 

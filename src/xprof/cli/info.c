@@ -3,11 +3,12 @@
  * is said of LLO data.
  */
 #include "model/host/host.h"
-#include "xprof/cli/xcli.h"
 
 #include "model/program/hlo_map.h"
 #include "tools/module_pick.h"
 #include "xprof/cli/modules.h"
+#include "xprof/cli/xcli.h"
+#include "xspace/events.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -3,10 +3,12 @@
  * how long any of it did.
  */
 #include "base/icontains.h"
+
 #include "base/regex.h"
 #include "base/vec.h"
 #include "model/host/host.h"
 #include "xprof/cli/modules.h"
+#include "xspace/events.h"
 
 #include <ctype.h>
 #include <math.h>
