@@ -7,6 +7,8 @@
  * first time (which may make an order or a list of names) and the best of five more.
  */
 #include "model/host/host.h"
+
+#include "model/model.h"
 #include "sql/directory.h"
 #include "sql/sql.h"
 

@@ -1,6 +1,7 @@
 /* api.c - the C interface: a store, a cache of opened profiles, and questions to tools. */
 #include "api/api.h"
 
+#include "model/model.h"
 #include "request/recorded.h"
 #include "request/request.h"
 

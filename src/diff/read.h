@@ -15,6 +15,8 @@
 #include "hlo/stack.h"
 #include "model/attribution/pieces.h"
 
+struct ss_host;
+
 /*
  * Rows of times by step. Rows are many and steps are many; so that the grid stays small,
  * neighbouring steps share a column when they would be too many: means of blocks are as good a

@@ -9,10 +9,12 @@
 #ifndef SS_DIFF_RUN_H
 #define SS_DIFF_RUN_H
 
+#include "base/err.h"
 #include "base/vec.h"
 #include "model/attribution/windows.h"
-#include "model/model.h"
 #include "statistics/sample.h"
+
+struct ss_model;
 
 /* Parts of the time of a step: each instant belongs to one part. */
 enum ss_diff_component {

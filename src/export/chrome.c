@@ -5,6 +5,7 @@
 #include "export/lanes.h"
 #include "base/buf.h"
 #include "model/host/identity.h"
+#include "model/model.h"
 #include "sql/directory.h"
 
 struct writer {

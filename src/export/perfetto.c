@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "model/host/identity.h"
+#include "model/model.h"
 #include "sql/directory.h"
 #include "wire/pb_out.h"
 

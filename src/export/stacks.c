@@ -2,6 +2,7 @@
 #include "export/stacks.h"
 
 #include "model/host/identity.h"
+#include "model/model.h"
 #include "model/torch/torch.h"
 #include "sql/directory.h"
 

@@ -13,6 +13,8 @@
 #include "legacy/legacy.h"
 #include "wire/json_tree.h"
 
+struct ss_host;
+
 ss_legacy_fn ss_legacy_overview_page, ss_legacy_input_pipeline, ss_legacy_op_profile, ss_legacy_pod_viewer,
 	ss_legacy_framework_op_stats, ss_legacy_kernel_stats, ss_legacy_memory_profile, ss_legacy_tf_data;
 

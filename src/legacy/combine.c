@@ -3,11 +3,12 @@
  * at the end.
  */
 #include "legacy/combine.h"
-#include "model/host/host.h"
 
 #include "base/assert.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "model/host/host.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -14,6 +14,8 @@
 
 #include "legacy/answers.h"
 
+struct ss_host;
+
 enum ss_legacy_how {
 	SS_LEGACY_SUM,
 	SS_LEGACY_MIN,

@@ -9,6 +9,7 @@
 #include "legacy/model/end_to_end.h"
 
 #include "model/host/identity.h"
+#include "model/model.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 

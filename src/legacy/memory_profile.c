@@ -11,8 +11,10 @@
  * file tells nothing.
  */
 #include "base/vec.h"
+
 #include "legacy/answers.h"
 #include "model/host/host.h"
+#include "model/model.h"
 #include "tools/memory_cols.h"
 
 #include <stdlib.h>

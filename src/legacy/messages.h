@@ -7,6 +7,8 @@
 
 #include "legacy/answers.h"
 
+struct ss_host;
+
 bool ss_legacy_overview_message(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err);
 bool ss_legacy_input_message(const struct ss_request *q, const struct ss_host *h, struct ss_result *out, struct ss_err *err);
 /* Means and extremes of the steps of several hosts on other hardware than TPUs, as properties, anew from the rows. */

@@ -3,7 +3,9 @@
  * the time and of the FLOPS that the device could have done.
  */
 #include "legacy/answers.h"
+
 #include "model/host/host.h"
+#include "model/model.h"
 
 #include <math.h>
 

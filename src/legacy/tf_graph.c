@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "legacy/model/tfgraph.h"
 #include "model/host/identity.h"
+#include "model/model.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 

@@ -8,8 +8,9 @@
 #ifndef SS_MODEL_FOLD_H
 #define SS_MODEL_FOLD_H
 
+#include "base/intern.h"
 #include "model/host/part.h"
-#include "model/intern.h"
+#include "model/model.h"
 #include "model/visit.h"
 
 #include <stddef.h>

@@ -5,10 +5,11 @@
  * threads behind it: there is always one that can go on.
  */
 #include "model/visit.h"
-#include "model/host/host.h"
+#include "model/model.h"
 
 #include "base/heap.h"
 #include "base/pool.h"
+#include "model/host/host.h"
 
 #include <pthread.h>
 #include <stdlib.h>

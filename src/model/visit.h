@@ -12,7 +12,10 @@
 #ifndef SS_MODEL_VISIT_H
 #define SS_MODEL_VISIT_H
 
-#include "model/model.h"
+#include "base/err.h"
+
+struct ss_host;
+struct ss_model;
 
 typedef bool ss_visit_fn(void *arg, size_t i, struct ss_host *h, struct ss_err *err);
 

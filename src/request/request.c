@@ -1,6 +1,6 @@
 /* request.c - running a tool and choosing the emitter of its answer. */
 #include "request/request.h"
-#include "model/host/identity.h"
+#include "model/model.h"
 
 #include "drawing/drawing.h"
 #include "emit/chrome.h"
@@ -8,6 +8,7 @@
 #include "emit/folded.h"
 #include "emit/json.h"
 #include "model/host/host.h"
+#include "model/host/identity.h"
 #include "store/kinds.h"
 #include "tools/module_pick.h"
 #include "xprof/datatable.h"

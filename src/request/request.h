@@ -12,6 +12,9 @@
 #include "store/store.h"
 #include "tools/tool.h"
 
+struct ss_host;
+struct ss_model;
+
 enum ss_format {
 	SS_FORMAT_JSON,		/* ours: docs/api.md, "A result" */
 	SS_FORMAT_XPROF,	/* as XProf's clients read it */

@@ -1,6 +1,7 @@
 /* api.c - the page's own interface: runs, tools and results (docs/api.md). */
 #include "emit/json.h"
 #include "location/tree.h"
+#include "model/model.h"
 #include "serve/call.h"
 
 static void member(struct ss_out *o, const char *name, struct ss_str value)

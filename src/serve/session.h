@@ -9,11 +9,12 @@
 #ifndef SS_SERVE_SESSION_H
 #define SS_SERVE_SESSION_H
 
-#include "model/model.h"
+#include "base/err.h"
 #include "store/store.h"
 
-struct ss_sessions;
+struct ss_model;
 struct ss_session;
+struct ss_sessions;
 
 /*
  * `memory_bytes`: what opened profiles may take together, as estimated from their sizes. NULL when

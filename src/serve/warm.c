@@ -5,6 +5,7 @@
 #include "serve/warm.h"
 
 #include "base/system.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,9 @@
 #ifndef SS_SQL_COPY_H
 #define SS_SQL_COPY_H
 
-#include "model/model.h"
+#include "base/err.h"
+
+struct ss_model;
 
 /* The file must not be there. Tools that have no answer for the profile have no table. */
 bool ss_sql_copy(struct ss_model *m, const char *path, struct ss_err *err);

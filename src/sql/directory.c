@@ -7,6 +7,7 @@
 #include "model/host/host.h"
 #include "model/host/identity.h"
 #include "model/host/read_lines.h"
+#include "model/model.h"
 #include "model/preprocess/load.h"
 
 #include <stdlib.h>

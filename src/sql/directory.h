@@ -12,12 +12,17 @@
 #ifndef SS_SQL_DIRECTORY_H
 #define SS_SQL_DIRECTORY_H
 
+#include "base/err.h"
 #include "base/safe.h"
 #include "base/str.h"
 #include "model/clock_map.h"
 #include "model/host/plane.h"
-#include "model/model.h"
 #include "xspace/events.h"
+
+#include <pthread.h>
+
+struct ss_host;
+struct ss_model;
 
 /* The events of one name in a line: posts[first .. first + n). */
 struct ss_sql_pair {

@@ -3,6 +3,7 @@
  * that leaves.
  */
 #include "sql/directory.h"
+#include "model/model.h"
 #include "sql/events.h"
 
 static char op_letter(int op)

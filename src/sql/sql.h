@@ -8,8 +8,8 @@
 #ifndef SS_SQL_SQL_H
 #define SS_SQL_SQL_H
 
+#include "base/err.h"
 #include "base/str.h"
-#include "model/model.h"
 
 struct ss_sql_value {		/* of a parameter :name */
 	struct ss_str name, value;	/* decimal numbers are numbers: not 007, +1, 0x10 or nan */
@@ -35,6 +35,7 @@ struct ss_sql_question {
 	int client;
 };
 
+struct ss_model;
 struct ss_sql_rows;
 
 /* NULL on failure. Rows are asked for, and let go of, by the thread that got them. */

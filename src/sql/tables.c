@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "model/host/identity.h"
+#include "model/model.h"
 #include "request/request.h"
 #include "sql/directory.h"
 #include "sql/sql.h"

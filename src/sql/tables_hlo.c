@@ -7,6 +7,7 @@
 #include "hlo/shape.h"
 #include "hlo/text.h"
 #include "model/host/identity.h"
+#include "model/model.h"
 #include "model/program/hlo_map.h"
 #include "model/program/hlo_op.h"
 #include "sql/directory.h"

@@ -1,7 +1,8 @@
 /* tables_run.c - what is in the profile: hosts, planes, lines, steps, counters, allocations. */
 #include "model/runtime/memory.h"
-#include "model/host/identity.h"
+#include "model/model.h"
 
+#include "model/host/identity.h"
 #include "sql/directory.h"
 #include "sql/engine.h"
 #include "table/cols.h"

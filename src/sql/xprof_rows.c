@@ -2,6 +2,7 @@
 #include "sql/xprof_rows.h"
 
 #include "model/host/identity.h"
+#include "model/model.h"
 #include "model/preprocess/load.h"
 
 #include <stdio.h>

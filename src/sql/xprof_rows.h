@@ -12,6 +12,8 @@
 #include "sql/directory.h"
 #include "sql/xprof_fingerprint.h"
 
+struct ss_host;
+
 #define SS_XPROF_COLUMNS(COLUMN) \
 	COLUMN(DEVICE, "device TEXT") COLUMN(STREAM_ID, "stream_id INTEGER") \
 	COLUMN(THREAD_ID, "thread_id INTEGER") COLUMN(THREAD_NAME, "thread_name TEXT") \

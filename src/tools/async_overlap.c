@@ -10,6 +10,7 @@
 
 #include "model/host/host.h"
 #include "model/host/plane.h"
+#include "model/model.h"
 #include "tools/tool.h"
 
 #include <stdlib.h>

@@ -5,6 +5,7 @@
  */
 #include "model/cluster/critical_path.h"
 
+#include "model/model.h"
 #include "tools/cluster_notes.h"
 #include "tools/torch_critical_path.h"
 #include "tools/words.h"

@@ -10,6 +10,7 @@
 #include "base/safe.h"
 
 #include "model/host/identity.h"
+#include "model/model.h"
 #include "model/torch/rank.h"
 #include "tools/torch_tool.h"
 #include "tools/words.h"

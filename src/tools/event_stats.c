@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "model/host/event_query.h"
 #include "model/host/identity.h"
+#include "model/model.h"
 #include "tools/words.h"
 
 #include <math.h>

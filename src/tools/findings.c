@@ -2,6 +2,7 @@
 #include "tools/findings.h"
 
 #include "model/host/identity.h"
+#include "model/model.h"
 
 
 #include <math.h>

@@ -21,6 +21,7 @@
 #include "model/attribution/host_kinds.h"
 #include "model/host/event_order.h"
 #include "model/host/host.h"
+#include "model/model.h"
 #include "model/ops/stack_tree.h"
 #include "model/preprocess/load.h"
 #include "model/steps/meaning.h"

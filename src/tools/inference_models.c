@@ -1,6 +1,8 @@
 /* inference_models.c - reads the requests and batches of all hosts and files them by model. */
 #include "tools/inference_models.h"
 
+#include "model/model.h"
+
 #include <stdlib.h>
 
 static struct served_item item_of_request(const struct ss_inference_request *r)

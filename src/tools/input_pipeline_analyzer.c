@@ -9,6 +9,7 @@
 #include "base/percent.h"
 
 #include "model/host/identity.h"
+#include "model/model.h"
 #include "model/ops/framework_ops.h"
 #include "model/ops/roofline.h"
 #include "tools/findings.h"

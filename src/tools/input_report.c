@@ -8,6 +8,7 @@
 
 #include "base/cxx_name.h"
 #include "model/host/identity.h"
+#include "model/model.h"
 #include "model/ops/ops.h"
 #include "model/steps/inferred.h"
 #include "model/torch/torch.h"

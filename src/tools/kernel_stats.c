@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/host/plane.h"
+#include "model/model.h"
 #include "model/ops/ops.h"
 #include "model/torch/kernel_name.h"
 #include "model/torch/torch.h"

@@ -10,7 +10,9 @@
  * matrix units, where the excess is marked.
  */
 #include "model/counters/tpu_counters.h"
+
 #include "model/host/host.h"
+#include "model/model.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 

@@ -4,9 +4,11 @@
  * model/megascale/dcn.h for how they are found.
  */
 #include "base/map.h"
+
 #include "base/vec.h"
 #include "model/megascale/dcn.h"
 #include "model/megascale/perfetto.h"
+#include "model/model.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 

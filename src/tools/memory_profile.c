@@ -12,6 +12,7 @@
  */
 #include "model/host/partial_read.h"
 #include "model/host/host.h"
+#include "model/model.h"
 #include "model/runtime/memory.h"
 #include "tools/memory_cols.h"
 #include "tools/memory_torch.h"

@@ -7,6 +7,8 @@
  * hold.
  */
 #include "table/units.h"
+#include "model/model.h"
+
 #include "tools/memory_snapshot_rows.h"
 #include "tools/tool.h"
 

@@ -1,9 +1,10 @@
 /* module_pick.c - compiled programs of all hosts of a model, by name. */
 #include "tools/module_pick.h"
-#include "model/host/identity.h"
+#include "model/model.h"
 
 #include "hlo/shape.h"
 #include "model/device/env.h"
+#include "model/host/identity.h"
 #include "model/host/plane.h"
 #include "model/ops/ops.h"
 #include "model/program/hlo_graph.h"

@@ -7,6 +7,8 @@
 #include "model/program/hlo_map.h"
 #include "tools/tool.h"
 
+struct ss_host;
+
 /* The parameters by which a program is chosen; the tool's own follow. */
 #define SS_MODULE_PARAMS                                                                                            \
 	{ "module_name", "name", NULL, "compiled program, as module_list names it: \"jit_step(17)\"" },             \

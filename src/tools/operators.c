@@ -9,6 +9,7 @@
  * operator that calls itself counts in total each time, as in torch.
  */
 #include "model/torch/allocations.h"
+#include "model/model.h"
 #include "tools/torch_tool.h"
 #include "tools/words.h"
 

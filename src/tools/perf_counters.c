@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "model/counters/tpu_counters.h"
 #include "model/host/host.h"
+#include "model/model.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 

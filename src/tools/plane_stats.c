@@ -7,6 +7,7 @@
  */
 #include "model/host/host.h"
 #include "model/host/plane.h"
+#include "model/model.h"
 #include "model/timeline/plane_sums.h"
 #include "table/units.h"
 #include "tools/tool.h"

@@ -8,8 +8,9 @@
  * so they stand in a table of their own.
  */
 #include "model/steps/inferred.h"
-#include "model/host/identity.h"
+#include "model/model.h"
 
+#include "model/host/identity.h"
 #include "tools/input_report.h"
 #include "tools/pod_channels.h"
 #include "xprof/quirks/quirks.h"

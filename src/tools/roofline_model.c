@@ -10,6 +10,7 @@
 #include "tools/input_report.h"
 
 #include "model/host/opname.h"
+#include "model/model.h"
 #include "model/ops/framework_ops.h"
 #include "model/ops/roofline.h"
 #include "tools/op_cells.h"

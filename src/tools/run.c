@@ -2,6 +2,7 @@
 #include "tools/tool.h"
 
 #include "model/host/host.h"
+#include "model/model.h"
 #include "verdict/verdict.h"
 
 static bool has_rows(const struct ss_result *r)

@@ -6,6 +6,7 @@
  * A file without ProfilerStep# marks is one step, number 0.
  */
 #include "model/torch/steps.h"
+#include "model/model.h"
 #include "tools/torch_tool.h"
 #include "tools/words.h"
 

@@ -4,6 +4,8 @@
  * model/cluster/straggler.h's.
  */
 #include "model/cluster/straggler.h"
+
+#include "model/model.h"
 #include "tools/cluster_notes.h"
 #include "tools/words.h"
 

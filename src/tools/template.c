@@ -7,6 +7,7 @@
  * deliberately does not answer.
  */
 #include "model/host/host.h"
+#include "model/model.h"
 #include "model/preprocess/load.h"
 #include "tools/tool.h"
 

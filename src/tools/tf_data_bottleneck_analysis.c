@@ -9,6 +9,7 @@
 #include "base/vec.h"
 
 #include "model/host/identity.h"
+#include "model/model.h"
 #include "model/runtime/tfdata.h"
 #include "table/units.h"
 #include "tools/tf_data_cols.h"

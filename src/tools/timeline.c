@@ -2,6 +2,7 @@
 #include "tools/timeline.h"
 
 #include "model/host/host.h"
+#include "model/model.h"
 #include "model/preprocess/flows.h"
 #include "tools/timeline_build.h"
 

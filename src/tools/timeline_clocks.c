@@ -1,5 +1,7 @@
 /* timeline_clocks.c - whose clock a timeline was corrected by how much, and how sure that is. */
 #include "model/cluster/aligned.h"
+
+#include "model/model.h"
 #include "tools/timeline.h"
 #include "tools/tool.h"
 #include "tools/words.h"

@@ -5,6 +5,7 @@
 #include "base/cxx_name.h"
 #include "base/safe.h"
 #include "model/attribution/idle.h"
+#include "model/model.h"
 #include "model/preprocess/flows.h"
 #include "model/steps/inferred.h"
 #include "tools/timeline_build.h"

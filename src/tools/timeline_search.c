@@ -1,6 +1,7 @@
 /* timeline_search.c - matches of a text, nearest to a place, in common order of begin and number. */
 #include "tools/timeline.h"
 
+#include "model/model.h"
 #include "tools/timeline_build.h"
 
 #include <stdlib.h>

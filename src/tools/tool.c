@@ -1,6 +1,8 @@
 /* tool.c - what a tool asks of its request and of the hosts; whether a profile has data for it. */
 #include "tools/tool.h"
+#include "model/host/host.h"
 #include "model/host/plane.h"
+#include "model/model.h"
 
 #include "base/safe.h"
 

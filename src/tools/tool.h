@@ -11,11 +11,14 @@
 #ifndef SS_TOOLS_TOOL_H
 #define SS_TOOLS_TOOL_H
 
+#include "base/err.h"
+#include "base/intern.h"
 #include "model/facts/facts.h"
-#include "model/intern.h"
-#include "model/model.h"
 #include "model/visit.h"
 #include "table/cols.h"
+
+struct ss_host;
+struct ss_model;
 
 enum ss_kind { SS_KIND_TABLES, SS_KIND_TIMELINE, SS_KIND_TREE, SS_KIND_GRAPH };
 

@@ -1,6 +1,7 @@
 /* torch_collectives.c - see torch_collectives.h. Rules: model/torch/comm.h. */
 #include "tools/torch_collectives.h"
 
+#include "model/model.h"
 #include "model/torch/comm.h"
 #include "model/torch/device.h"
 #include "tools/torch_tool.h"

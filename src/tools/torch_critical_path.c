@@ -1,6 +1,7 @@
 /* torch_critical_path.c - see torch_critical_path.h. */
 #include "tools/torch_critical_path.h"
 
+#include "model/model.h"
 #include "model/torch/critical_path.h"
 #include "tools/torch_tool.h"
 

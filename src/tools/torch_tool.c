@@ -2,6 +2,7 @@
 #include "tools/torch_tool.h"
 
 #include "model/host/identity.h"
+#include "model/model.h"
 
 
 

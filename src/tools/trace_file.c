@@ -10,6 +10,7 @@
 
 #include "model/host/derived_line.h"
 #include "model/host/host.h"
+#include "model/model.h"
 #include "tools/timeline_build.h"
 #include "tools/timeline_words.h"
 #include "tools/tool.h"

@@ -14,7 +14,9 @@
  * goes beyond 255 of them, and so cannot tell more than 256 apart; we drop nothing.
  */
 #include "base/vec.h"
+
 #include "model/cluster/aligned.h"
+#include "model/model.h"
 #include "tools/timeline_build.h"
 #include "tools/timeline_words.h"
 #include "tools/tool.h"

@@ -7,7 +7,9 @@
  * are left out: the meaning of their counters is not known.
  */
 #include "model/counters/tpu_counters.h"
+
 #include "model/host/host.h"
+#include "model/model.h"
 #include "tools/tool.h"
 #include "tools/words.h"
 

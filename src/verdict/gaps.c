@@ -1,10 +1,11 @@
 /* gaps.c - what the recording lacks, so that nobody takes the rest for the whole. */
 #include "model/host/host.h"
-#include "verdict/judge.h"
 
 #include "base/safe.h"
 #include "model/cluster/cluster.h"
+#include "model/model.h"
 #include "model/ops/ops.h"
+#include "verdict/judge.h"
 #include "verdict/limits.h"
 
 static void add(struct ss_judge *j, struct ss_str text, bool noted)

@@ -3,6 +3,7 @@
 
 #include "base/safe.h"
 #include "model/facts/facts.h"
+#include "model/model.h"
 #include "verdict/limits.h"
 
 #include <stdlib.h>

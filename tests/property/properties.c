@@ -12,8 +12,9 @@
  */
 #define _XOPEN_SOURCE 700
 #include "model/host/opname.h"
-#include "model/host/host.h"
 
+#include "model/host/host.h"
+#include "model/model.h"
 #include "model/ops/ops.h"
 #include "model/ops/tpu.h"
 #include "request/request.h"

@@ -5,6 +5,7 @@
 #define SS_TESTS_DRIVE_H
 
 #include "model/host/host.h"
+#include "model/model.h"
 #include "request/request.h"
 
 struct drive {

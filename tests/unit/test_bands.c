@@ -2,8 +2,9 @@
  * test_bands.c - how busy sections were, and what lies in a stretch: of three made-up cores, of which one computes longer.
  */
 #include "unit/build_pb.h"
-#include "model/host/host.h"
+#include "model/model.h"
 
+#include "model/host/host.h"
 #include "request/registry.h"
 #include "tools/timeline.h"
 #include "unit/unit.h"

@@ -1,11 +1,12 @@
 /* tests/unit/test_legacy_answers.c - stored answers of older tools: packed, marked, of several hosts at once. */
 #include "model/host/host.h"
-#include "unit/build_pb.h"
-#include "unit/unit.h"
 
 #include "base/buf.h"
 #include "legacy/combine.h"
 #include "legacy/files/unpack.h"
+#include "model/model.h"
+#include "unit/build_pb.h"
+#include "unit/unit.h"
 #include "wire/json_tree.h"
 
 #include <math.h>

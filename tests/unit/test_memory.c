@@ -1,9 +1,10 @@
 /* test_memory.c - what the allocators did, from events made by hand. */
 #include "model/host/host.h"
-#include "unit/unit.h"
 
+#include "model/model.h"
 #include "model/runtime/memory.h"
 #include "unit/build_pb.h"
+#include "unit/unit.h"
 
 enum { ALLOC = 1, FREE = 2 };			/* event metadata */
 enum { NAME = 1, HEAP, SIZE, ADDR, OP, PEAK, STACK }; /* stat metadata */

@@ -4,6 +4,7 @@
 #include "model/host/host.h"
 
 #include "model/host/plane.h"
+#include "model/model.h"
 #include "serve/answers.h"
 #include "serve/catalog.h"
 #include "serve/gzip.h"

@@ -3,6 +3,7 @@
 
 #include "emit/json.h"
 #include "model/host/plane.h"
+#include "model/model.h"
 #include "tools/tool.h"
 #include "unit.h"
 

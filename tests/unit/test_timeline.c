@@ -3,10 +3,11 @@
  * page.
  */
 #include "unit/build_pb.h"
-#include "model/host/host.h"
+#include "model/model.h"
 
 #include "emit/chrome.h"
 #include "emit/slices.h"
+#include "model/host/host.h"
 #include "request/registry.h"
 #include "tools/timeline.h"
 #include "unit/unit.h"

@@ -3,10 +3,11 @@
  * with their durations.
  */
 #include "unit/build_pb.h"
-#include "model/host/host.h"
+#include "model/model.h"
 
 #include "emit/slices.h"
 #include "model/attribution/idle.h"
+#include "model/host/host.h"
 #include "tools/timeline.h"
 #include "unit/unit.h"
 

@@ -5,6 +5,7 @@
 #include "model/attribution/frames.h"
 #include "model/attribution/host_kinds.h"
 #include "model/host/host.h"
+#include "model/model.h"
 #include "unit/build_pb.h"
 #include "verdict/verdict.h"
 

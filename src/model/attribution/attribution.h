@@ -24,6 +24,9 @@
 #include "model/attribution/windows.h"
 #include "model/device/env.h"
 
+struct ss_host;
+struct ss_model;
+
 enum ss_time_class {
 	SS_TIME_COMPUTE,    /* operations; between those of one program on a CPU, the pause of its threads too */
 	SS_TIME_COLLECTIVE, /* communication while nothing computes */

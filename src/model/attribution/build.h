@@ -19,6 +19,8 @@
 #include "model/attribution/pieces.h"
 #include "model/host/async_ends.h"
 
+struct ss_host;
+
 /* If several claim a moment, the one with the least rank gets it. */
 enum ss_claim_rank {
 	SS_RANK_COMPUTE,

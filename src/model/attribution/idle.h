@@ -11,6 +11,8 @@
 
 #include "model/attribution/attribution.h"
 
+struct ss_host;
+
 #define SS_MOST_GAPS 200000u /* kept of a device; of more, the longer ones */
 
 struct ss_idle_gap {

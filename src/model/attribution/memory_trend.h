@@ -6,6 +6,8 @@
 
 #include "model/attribution/windows.h"
 
+struct ss_host;
+
 struct ss_memory_trend {
 	bool known;		  /* allocations were recorded */
 	struct ss_str allocator;  /* whose figures these are: of those that grow, or are full, the one that is most so */

@@ -7,6 +7,8 @@
 
 #include "model/attribution/attribution.h"
 
+struct ss_host;
+
 /* The operation and the program that an event on a GPU or on a thread runs, by the event's own stats. */
 struct ss_op_ref {
 	struct ss_str op, module, path; /* "fusion.3", "jit_step", "jit(step)/mul:mul"; each may be "" */

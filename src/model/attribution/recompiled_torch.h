@@ -6,6 +6,8 @@
 
 #include "model/program/recompiled.h"
 
+struct ss_host;
+
 /* The recompilations of the frame that took longest. Texts go to `arena`. */
 bool ss_recompiled_torch(struct ss_recompiled *out, struct ss_host *h, struct ss_arena *arena, struct ss_err *err);
 

@@ -8,8 +8,8 @@
 #define SS_MODEL_ATTRIBUTION_WINDOWS_H
 
 #include "base/err.h"
+#include "base/intern.h"
 #include "base/str.h"
-#include "model/intern.h"
 
 struct ss_host;
 struct ss_model;

@@ -1,6 +1,9 @@
 /* aligned.c - see aligned.h. */
 #include "model/cluster/aligned.h"
 
+#include "model/host/part.h"
+#include "model/model.h"
+
 #include <stdlib.h>
 
 static void release_aligned(void *data)

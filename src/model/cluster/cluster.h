@@ -12,11 +12,14 @@
 #ifndef SS_MODEL_CLUSTER_CLUSTER_H
 #define SS_MODEL_CLUSTER_CLUSTER_H
 
+#include "base/err.h"
 #include "base/map.h"
 #include "model/cluster/members.h"
 #include "model/cluster/outline.h"
 #include "model/cluster/skeleton.h"
-#include "model/model.h"
+
+struct ss_host;
+struct ss_model;
 
 #define SS_NO_HOST UINT32_MAX
 

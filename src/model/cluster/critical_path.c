@@ -3,6 +3,8 @@
 
 #include "base/bisect.h"
 #include "base/sort.h"
+#include "model/host/part.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,13 @@
 /* exposed.c - see exposed.h. */
 #include "model/cluster/exposed.h"
-#include "base/bisect.h"
-#include "base/safe.h"
 
+#include "base/bisect.h"
 #include "base/exclusive.h"
 #include "base/pool.h"
+#include "base/safe.h"
 #include "base/sort.h"
+#include "model/host/part.h"
+#include "model/model.h"
 
 #include <stdlib.h>
 

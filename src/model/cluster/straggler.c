@@ -4,6 +4,8 @@
 #include "model/cluster/cause.h"
 #include "model/cluster/robust.h"
 #include "model/cluster/straggler_metrics.h"
+#include "model/host/part.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdlib.h>

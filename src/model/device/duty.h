@@ -2,7 +2,12 @@
 #ifndef SS_MODEL_DEVICE_DUTY_H
 #define SS_MODEL_DEVICE_DUTY_H
 
-#include "model/model.h"
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct ss_host;
+struct ss_model;
 
 /* TPU: time that chips had work, from the first program to the last. Of other hardware all is 0. */
 struct ss_duty {

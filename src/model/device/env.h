@@ -5,9 +5,11 @@
 #ifndef SS_MODEL_DEVICE_ENV_H
 #define SS_MODEL_DEVICE_ENV_H
 
+#include "base/err.h"
 #include "model/device/places.h"
-#include "model/model.h"
 
+struct ss_host;
+struct ss_model;
 struct ss_plane;
 
 enum ss_hardware { SS_HW_UNKNOWN, SS_HW_CPU_ONLY, SS_HW_GPU, SS_HW_TPU };

@@ -8,7 +8,9 @@
 #ifndef SS_MODEL_DEVICE_PLACES_H
 #define SS_MODEL_DEVICE_PLACES_H
 
-#include "model/intern.h"
+#include "base/intern.h"
+
+struct ss_host;
 
 struct ss_place {
 	uint32_t core_id; /* as in steps of all hosts: 1000 * number of the host + number of the plane */

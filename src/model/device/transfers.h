@@ -7,9 +7,12 @@
 #ifndef SS_MODEL_DEVICE_TRANSFERS_H
 #define SS_MODEL_DEVICE_TRANSFERS_H
 
-#include "base/str.h"
 #include "base/arena.h"
-#include "model/model.h"
+#include "base/err.h"
+#include "base/str.h"
+
+struct ss_host;
+struct ss_model;
 
 enum ss_transfer_kind { SS_SEND, SS_SEND_DONE, SS_RECV, SS_RECV_DONE };
 

@@ -4,7 +4,9 @@
 #ifndef SS_MODEL_FACTS_FACTS_H
 #define SS_MODEL_FACTS_FACTS_H
 
-#include "model/model.h"
+#include "base/err.h"
+
+struct ss_model;
 
 enum ss_fact {
 #define FOLD(NAME, name) SS_FACT_##NAME,

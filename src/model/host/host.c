@@ -6,6 +6,7 @@
 #include "import/kineto.h"
 #include "import/names.h"
 #include "model/host/plane.h"
+#include "xspace/fields.h"
 
 #include <stdatomic.h>
 

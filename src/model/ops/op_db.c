@@ -1,8 +1,8 @@
 /* op_db.c - tables of operations keyed by program and name, and how two of them become one. */
 #include "model/ops/ops.h"
 
+#include "base/intern.h"
 #include "base/vec.h"
-#include "model/intern.h"
 
 #include <stdlib.h>
 

@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "model/host/host.h"
+#include "model/model.h"
 #include "model/program/hlo_map.h"
 
 #include <stdlib.h>

@@ -5,8 +5,11 @@
 #ifndef SS_MODEL_OPS_OP_PROGRAMS_H
 #define SS_MODEL_OPS_OP_PROGRAMS_H
 
-#include "model/model.h"
+#include "base/err.h"
 #include "model/ops/ops.h"
+
+struct ss_host;
+struct ss_model;
 
 struct ss_op_programs {
 	struct ss_host *const *hosts;

@@ -17,10 +17,10 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "model/model.h"
 #include "model/program/cost.h"
 
 struct ss_host;
+struct ss_model;
 
 enum ss_core_type { SS_CORE_UNSPECIFIED, SS_CORE_TENSOR, SS_CORE_SPARSE };
 

@@ -8,6 +8,8 @@
 #include "model/host/forget.h"
 #include "model/ops/ops.h"
 
+struct ss_host;
+
 /*
  * Ops on the threads of /host:CPU, finished with IDLE. A host without threads has an empty table.
  */

@@ -11,6 +11,8 @@
 
 #include "model/ops/ops.h"
 
+struct ss_host;
+
 struct ss_sparse_ops {
 	struct ss_sparse_db *v;
 	size_t n, cap;

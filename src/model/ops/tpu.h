@@ -11,6 +11,8 @@
 #include "model/device/op_facts.h"
 #include "model/ops/ops.h"
 
+struct ss_host;
+
 /* Self time of one category within one step. */
 struct ss_cat_time {
 	uint32_t category; /* index into ss_tpu_core.categories */

@@ -10,6 +10,8 @@
 #include "base/vec.h"
 #include "model/preprocess/nest.h"
 
+struct ss_host;
+
 /* An op name: its scopes are scopes[first_scope ..] of the deriver. */
 struct ss_derived_op {
 	uint32_t first_scope, nscopes;

@@ -24,6 +24,8 @@
 #include "base/vec.h"
 #include "model/preprocess/context.h"
 
+struct ss_host;
+
 /* An event of the host: line is an index into ss_forest.lines. */
 struct ss_node {
 	uint32_t line, event;

@@ -9,6 +9,8 @@
 #include "model/preprocess/added.h"
 #include "model/preprocess/forest.h"
 
+struct ss_host;
+
 struct ss_grouping {
 	struct ss_host *h;
 	struct ss_forest forest;

@@ -14,6 +14,8 @@
 #include "model/host/part.h"
 #include "model/reduced/pack.h"
 
+struct ss_host;
+
 struct ss_host_facts {
 	struct ss_str bytes;
 	struct ss_str *texts;	/* that the bytes have by number */

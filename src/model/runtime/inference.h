@@ -8,7 +8,10 @@
 #ifndef SS_MODEL_RUNTIME_INFERENCE_H
 #define SS_MODEL_RUNTIME_INFERENCE_H
 
-#include "model/intern.h"
+#include "base/intern.h"
+
+struct ss_host;
+struct ss_model;
 
 /* Kinds of work in a request; of two at the same time the later in this list counts. */
 enum ss_serve_work {

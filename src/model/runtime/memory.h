@@ -19,8 +19,11 @@
 #define SS_MODEL_RUNTIME_MEMORY_H
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/str.h"
-#include "model/model.h"
+
+struct ss_host;
+struct ss_model;
 
 struct ss_mem_event {
 	int64_t time_ps;	/* since the start of the session */

@@ -10,8 +10,11 @@
 #ifndef SS_MODEL_STEPS_EVENT_SHARE_H
 #define SS_MODEL_STEPS_EVENT_SHARE_H
 
+#include "base/err.h"
 #include "base/str.h"
-#include "model/model.h"
+
+struct ss_host;
+struct ss_model;
 
 /* One core in one step. */
 struct ss_event_share {

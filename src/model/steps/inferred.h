@@ -23,6 +23,9 @@
 #include "model/steps/period.h"
 #include "model/steps/steps.h"
 
+struct ss_host;
+struct ss_model;
+
 /* More repetitions than this are of something smaller than a step. */
 #define SS_MAX_INFERRED_STEPS 20000
 

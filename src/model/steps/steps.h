@@ -9,9 +9,12 @@
 #ifndef SS_MODEL_STEPS_STEPS_H
 #define SS_MODEL_STEPS_STEPS_H
 
+#include "base/intern.h"
 #include "model/device/env.h"
-#include "model/intern.h"
 #include "model/ops/tpu.h"
+
+struct ss_host;
+struct ss_model;
 
 /* Kinds of work on GPUs and CPUs; of two at the same time the later in this list counts. */
 enum ss_work {

@@ -7,6 +7,8 @@
 #include "model/preprocess/derive.h"
 #include "model/timeline/display_lines.h"
 
+struct ss_host;
+
 /* A line to be added: id is that of enum ss_derived_line, or beyond. */
 struct ss_derived {
 	uint32_t id;

@@ -6,6 +6,7 @@
 #include "base/pool.h"
 #include "model/cluster/aligned.h"
 #include "model/host/host.h"
+#include "model/model.h"
 #include "model/timeline/display_lines.h"
 #include "model/timeline/trace_build.h"
 #include "model/timeline/trace_level.h"

@@ -22,9 +22,12 @@
 #ifndef SS_MODEL_TIMELINE_TRACE_H
 #define SS_MODEL_TIMELINE_TRACE_H
 
+#include "base/err.h"
 #include "model/clock_map.h"
-#include "model/model.h"
 #include "model/timeline/display_lines.h"
+
+struct ss_host;
+struct ss_model;
 
 #define SS_TRACE_LEVELS 13u
 #define SS_TRACE_HIDDEN 0x7fu	/* level of an event that is never drawn on this track */

@@ -25,7 +25,9 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "import/kineto.h"
-#include "model/model.h"
+
+struct ss_host;
+struct ss_model;
 
 struct ss_torch_thread {
 	uint32_t plane, line;

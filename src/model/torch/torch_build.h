@@ -5,6 +5,8 @@
 #include "base/buf.h"
 #include "model/torch/torch.h"
 
+struct ss_host;
+
 /* An arrow ends at a device event. */
 struct ss_torch_arrow {
 	uint32_t device;

@@ -10,6 +10,7 @@
 #define SS_XPROF_CLI_XCLI_H
 
 #include "location/location.h"
+#include "model/model.h"
 #include "request/request.h"
 #include "xprof/cli/value.h"
 

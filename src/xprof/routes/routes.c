@@ -5,6 +5,8 @@
  * outside of the log directory.
  */
 #include "base/vec.h"
+
+#include "model/model.h"
 #include "model/program/hlo_map.h"
 #include "model/visit.h"
 #include "serve/call.h"
