@@ -4,8 +4,9 @@
 #ifndef SS_MODEL_FACTS_FACTS_H
 #define SS_MODEL_FACTS_FACTS_H
 
-#include "base/err.h"
+#include <stdbool.h>
 
+struct ss_err;
 struct ss_model;
 
 enum ss_fact {
