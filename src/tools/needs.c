@@ -6,6 +6,7 @@
 
 #include "model/cluster/comm_op.h"
 #include "model/host/host.h"
+#include "model/host/opname.h"
 #include "model/host/plane.h"
 #include "model/runtime/memory.h"
 #include "model/torch/torch.h"
@@ -93,37 +94,38 @@ static bool has_paths(const struct ss_host *h)
 /*
  * By the names of events. PyTorch's are also events of its host, which describe what a kernel does.
  * What a TPU sends and receives goes to its host or to another slice, whose end is not recorded.
+ * `ranges`: operators and ranges of torch.distributed count, too.
  */
-static bool has_collectives(const struct ss_host *h)
+static bool names_collectives(const struct ss_host *h, bool ranges)
 {
 	struct ss_arena texts = { 0 };
-	bool found = false, may = !h->imported.any || has_kernels(h) || !ss_host_is_torch(h);
-	for (uint32_t i = 0; may && !found && i < h->nplanes; i++) {
+	bool found = false, kernels = !h->imported.any || has_kernels(h) || !ss_host_is_torch(h);
+	for (uint32_t i = 0; (kernels || ranges) && !found && i < h->nplanes; i++) {
 		const struct ss_xplane *x = h->planes[i].x;
 		bool core = h->planes[i].kind == SS_PLANE_TENSOR_CORE;
 		for (uint32_t k = 0; !found && k < x->nevent_meta; k++) {
 			struct ss_comm_op op;
 			struct ss_str name = x->event_meta[k].name;
-			found = ss_comm_of_kernel(name) != SS_COMM_NONE ||
-				!ss_comm_op_read(&op, name, SS_STR(""), SS_STR(""), &texts) ||
-				(op.kind != SS_COMM_NONE && !(core && (op.kind == SS_COMM_SEND || op.kind == SS_COMM_RECV)));
+			found = ranges && ss_op_is_torch_collective(name);
+			if (!found && kernels)
+				found = ss_comm_of_kernel(name) != SS_COMM_NONE ||
+					!ss_comm_op_read(&op, name, SS_STR(""), SS_STR(""), &texts) ||
+					(op.kind != SS_COMM_NONE && !(core && (op.kind == SS_COMM_SEND || op.kind == SS_COMM_RECV)));
 		}
 	}
 	ss_arena_release(&texts);
 	return found;
 }
 
+static bool has_collectives(const struct ss_host *h)
+{
+	return names_collectives(h, false);
+}
+
 /* A program of one process calls no collectives: its rank, and waiting for others, are not zero but unknown. */
 static bool has_ranks(const struct ss_host *h)
 {
-	static const struct ss_str begins[] = { SS_STR_INIT("c10d::"), SS_STR_INIT("gloo:"), SS_STR_INIT("nccl:"),
-						SS_STR_INIT("ucc:"),   SS_STR_INIT("mpi:"),  SS_STR_INIT("xccl:") };
-	for (uint32_t i = 0; i < h->nplanes; i++)
-		for (uint32_t k = 0; k < h->planes[i].x->nevent_meta; k++)
-			for (size_t n = 0; n < SS_COUNT(begins); n++)
-				if (ss_str_starts(h->planes[i].x->event_meta[k].name, begins[n]))
-					return true;
-	return has_collectives(h);
+	return names_collectives(h, true);
 }
 
 static bool has_async(const struct ss_host *h)

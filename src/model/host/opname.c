@@ -106,13 +106,13 @@ static struct ss_op_name without_type(struct ss_str full)
 	return (struct ss_op_name){ SS_OP_UNKNOWN, full, SS_STR("") };
 }
 
-/* "nccl:all_reduce": ranges of torch.distributed, the backend before the colon. */
-static bool is_torch_collective(struct ss_str name)
+bool ss_op_is_torch_collective(struct ss_str full)
 {
-	static const struct ss_str backends[] = { SS_STR_INIT("nccl"), SS_STR_INIT("gloo"), SS_STR_INIT("mpi"),
-						  SS_STR_INIT("ucc"),  SS_STR_INIT("xccl"), SS_STR_INIT("hccl") };
-	for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++)
-		if (ss_str_eq(name, backends[i]))
+	static const struct ss_str begins[] = { SS_STR_INIT("c10d::"), SS_STR_INIT("nccl:"), SS_STR_INIT("gloo:"),
+						SS_STR_INIT("mpi:"),   SS_STR_INIT("ucc:"),  SS_STR_INIT("xccl:"),
+						SS_STR_INIT("hccl:") };
+	for (size_t i = 0; i < SS_COUNT(begins); i++)
+		if (ss_str_starts(full, begins[i]))
 			return true;
 	return false;
 }
@@ -125,7 +125,7 @@ struct ss_op_name ss_op_name_parse(struct ss_str full)
 	struct ss_str name = ss_str_sub(full, 0, colon), type = ss_str_sub(full, colon + 1, full.n);
 	if (ss_str_eq(name, SS_STR("Iterator")))
 		return (struct ss_op_name){ SS_OP_TFDATA, full, SS_STR("Dataset") };
-	if (is_torch_collective(name))
+	if (ss_op_is_torch_collective(full))
 		return (struct ss_op_name){ SS_OP_UNKNOWN, full, SS_STR("") };
 	if (is_tf_name(name) && is_tf_type(type))
 		return (struct ss_op_name){ SS_OP_TENSORFLOW, name, type };

@@ -72,6 +72,9 @@ bool ss_op_is_remat(struct ss_str text, struct ss_str framework_name);
  */
 bool ss_op_is_gradient(struct ss_str name, struct ss_str type);
 
+/* Of torch.distributed: an operator, "c10d::allreduce_", or a range with the backend before the colon, "nccl:all_reduce". */
+bool ss_op_is_torch_collective(struct ss_str full);
+
 /* HLO categories. */
 bool ss_hlo_may_have_inner_ops(struct ss_str category);	/* its time is the time of the ops inside */
 bool ss_hlo_is_infeed_or_outfeed(struct ss_str category);
