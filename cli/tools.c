@@ -65,7 +65,7 @@ static int run(int argc, char **argv)
 	if (ok) {
 		struct ss_text_style style = cli_style(colour);
 		const struct ss_host *first = p.nhosts ? &p.hosts[0] : NULL;
-		unsigned met = ss_request_met(p.run, first);
+		unsigned met = ss_request_met(p.run, first, ~0u);
 		for (size_t i = 0; ss_tools[i]; i++)
 			if (ss_request_listed(ss_tools[i], p.run))
 				print_tool(&sink.out, ss_tools[i],

@@ -137,7 +137,7 @@ bool stepscope_has(struct stepscope *s, const char *run_name, const char *tool_n
 	if (tool && run)
 		session = ss_api_session(s, run, NULL, SS_STR(""), false, false, &sel, &arena, NULL);
 	const struct ss_host *first = session ? ss_session_model(session)->hosts[0] : NULL;
-	bool has = first && ss_request_present(tool, run, first, ss_request_met(run, first));
+	bool has = first && ss_request_present(tool, run, first, ss_request_met(run, first, tool->needs | SS_NEEDS_HLO));
 	if (session)
 		ss_session_close(s->sessions, session);
 	ss_arena_release(&arena);

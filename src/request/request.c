@@ -306,21 +306,21 @@ bool ss_request_listed(const struct ss_tool *t, const struct ss_run *run)
 /* Of a large run so many hosts are asked: a list of tools does not open a thousand files. */
 #define MOST_ASKED 16
 
-unsigned ss_request_met(const struct ss_run *run, const struct ss_host *first)
+unsigned ss_request_met(const struct ss_run *run, const struct ss_host *first, unsigned needs)
 {
 	if (!first)
 		return 0;
-	unsigned met = ss_host_meets(first, ~0u);
+	unsigned met = ss_host_meets(first, needs), of_any = needs & SS_NEEDS_OF_ANY_HOST;
 	/* Traces in other formats are read whole when they are opened, so others are not asked; they hold no programs. */
 	if (first->imported.any && run->nhosts > 1)
-		return met | (SS_NEEDS_OF_ANY_HOST & ~SS_NEEDS_HLO);
-	for (size_t i = 1; i < run->nhosts && ~met & SS_NEEDS_OF_ANY_HOST; i++) {
+		return met | (of_any & ~(unsigned)SS_NEEDS_HLO);
+	for (size_t i = 1; i < run->nhosts && ~met & of_any; i++) {
 		struct ss_host h = { 0 };
 		if (i >= MOST_ASKED)
-			return met | SS_NEEDS_OF_ANY_HOST; /* one of the others may meet them */
+			return met | of_any; /* one of the others may meet them */
 		const struct ss_host_file *f = &run->hosts[i];
 		if (!f->duplicate && ss_host_open_below(&h, f->top, f->path.p, NULL)) {
-			met |= ss_host_meets(&h, SS_NEEDS_OF_ANY_HOST);
+			met |= ss_host_meets(&h, of_any & ~met);
 			ss_host_close(&h);
 		}
 	}

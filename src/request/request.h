@@ -72,9 +72,9 @@ bool ss_request_listed(const struct ss_tool *t, const struct ss_run *run);
  */
 bool ss_request_present(const struct ss_tool *t, const struct ss_run *run, const struct ss_host *first, unsigned met);
 /*
- * The needs of tools (tools/tool.h) that the first host meets, or any host: opens one after the other while
+ * Which of the needs of tools (tools/tool.h; ~0u: all) the first host meets, or any host: opens one after the other while
  * some are missing. What a host that was not opened may meet counts as met.
  */
-unsigned ss_request_met(const struct ss_run *run, const struct ss_host *first);
+unsigned ss_request_met(const struct ss_run *run, const struct ss_host *first, unsigned needs);
 
 #endif

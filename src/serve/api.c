@@ -192,7 +192,7 @@ static bool tool_object(struct ss_call *c, struct ss_out *o, const struct ss_run
  */
 static bool tool_objects(struct ss_call *c, struct ss_out *o, const struct ss_run *run, const struct ss_host *first)
 {
-	unsigned met = ss_request_met(run, first);
+	unsigned met = ss_request_met(run, first, ~0u);
 	for (size_t i = 0, any = 0; ss_tools[i]; i++) {
 		if (!ss_request_listed(ss_tools[i], run))
 			continue;
