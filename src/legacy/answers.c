@@ -6,9 +6,9 @@
 
 #include <math.h>
 
-bool ss_legacy_note(const struct ss_request *q, const struct ss_host *h, struct ss_result *out)
+/* The note that the figures are not ours, and which file they come from. */
+static bool note(const struct ss_host *h, struct ss_result *out)
 {
-	(void)q;
 	size_t slash = ss_str_rchr(h->x.path, '/');
 	struct ss_str file = slash == SS_NPOS ? h->x.path : ss_str_sub(h->x.path, slash + 1, h->x.path.n);
 	struct ss_str text = ss_arena_printf(
@@ -52,7 +52,7 @@ const struct ss_jnode *ss_legacy_read_to(const struct ss_request *q, const struc
 		out->content_type = "application/json";
 		out->body = bytes;
 	}
-	if (ss_legacy_note(q, h, out))
+	if (note(h, out))
 		return root;
 	ss_fail_mem(err);
 	return NULL;

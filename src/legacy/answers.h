@@ -32,8 +32,6 @@ const struct ss_jnode *ss_legacy_read_to(const struct ss_request *q, const struc
  */
 bool ss_legacy_table(const struct ss_jnode *data_table, const char *name, const char *title, const struct ss_col *known,
 		  size_t nknown, const char *const *names, struct ss_result *out);
-/* Add the note that the figures are not ours, and which file they come from. */
-bool ss_legacy_note(const struct ss_request *q, const struct ss_host *h, struct ss_result *out);
 /* Does the file of this name hold JSON, or a message? */
 bool ss_legacy_is_json(const struct ss_host *h);
 

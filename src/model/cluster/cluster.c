@@ -85,14 +85,6 @@ static void make_room(struct ss_cluster *c, const struct ss_cluster_part *keep, 
 	}
 }
 
-bool ss_cluster_unpack(const struct ss_cluster *c, uint32_t part, struct ss_skeleton *s, struct ss_err *err)
-{
-	if (!ss_skeleton_unpack(s, c->parts[part].packed, err))
-		return false;
-	to_common_clock(c, &c->parts[part], s);
-	return true;
-}
-
 bool ss_cluster_outline(const struct ss_cluster *c, uint32_t part, struct ss_outline *o, struct ss_err *err)
 {
 	const struct ss_cluster_part *p = &c->parts[part];
@@ -113,10 +105,11 @@ static const struct ss_skeleton *open_part(struct ss_cluster *c, uint32_t part, 
 		ss_fail_mem(err);
 		return NULL;
 	}
-	if (!ss_cluster_unpack(c, part, s, err)) {
+	if (!ss_skeleton_unpack(s, p->packed, err)) {
 		free(s);
 		return NULL;
 	}
+	to_common_clock(c, p, s);
 	p->open = s;
 	c->open_bytes += bytes_of(s);
 	make_room(c, p, bytes);

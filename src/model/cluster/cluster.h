@@ -230,9 +230,7 @@ const struct ss_skeleton *ss_cluster_part(struct ss_cluster *c, uint32_t part, s
 const struct ss_skeleton *ss_cluster_part_once(struct ss_cluster *c, uint32_t part, struct ss_err *err);
 /* The caller needs no unpacked part any more: frees those that take much memory. */
 void ss_cluster_rest(struct ss_cluster *c);
-/* Read a skeleton that the caller owns, without the lock; ss_skeleton_free frees it. */
-bool ss_cluster_unpack(const struct ss_cluster *c, uint32_t part, struct ss_skeleton *s, struct ss_err *err);
-/* Read its outline in the same way; ss_outline_close frees it. */
+/* Read the outline of a part, which the caller owns, without the lock; ss_outline_close frees it. */
 bool ss_cluster_outline(const struct ss_cluster *c, uint32_t part, struct ss_outline *o, struct ss_err *err);
 static inline const struct ss_skel_device *ss_cluster_device(const struct ss_skeleton *s, const struct ss_cluster_device *d)
 {

@@ -94,13 +94,10 @@ uint64_t ss_gpu_ranks(struct ss_str body);
  */
 uint32_t ss_gpu_begun(const struct ss_gpu_coster *c, const struct ss_hlo_instr *start);
 
-/* Floating point operations of one instruction, of one execution of a computation. */
+/* Floating point operations of one instruction. */
 float ss_gpu_flops(struct ss_gpu_coster *c, uint32_t instr);
-float ss_gpu_computation_flops(struct ss_gpu_coster *c, uint32_t computation);
 /* The fusion that is `computation`; NULL when memory is out. */
 const struct ss_gpu_fusion *ss_gpu_fusion_of(struct ss_gpu_coster *c, uint32_t computation);
-/* Fraction of operand `k` that an instruction reads. */
-float ss_gpu_operand_use(struct ss_gpu_coster *c, const struct ss_gpu_instr *in, uint32_t k);
 
 /*
  * Does XLA's fusion pass count it as elementwise: each element of the result needs that of the

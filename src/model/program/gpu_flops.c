@@ -7,6 +7,9 @@
 #define FMA 2.0f    /* a multiply and an add */
 #define MAX_RANK 64 /* dimensions beyond are damage */
 
+/* Of one execution of a computation, whose instructions may call others. */
+static float computation_flops(struct ss_gpu_coster *c, uint32_t computation);
+
 /* The message in field `number` of another. */
 static struct ss_str field(struct ss_str body, uint32_t number)
 {
@@ -172,7 +175,7 @@ static float window_elements(const struct ss_gpu_instr *i)
 static float called(struct ss_gpu_coster *c, const struct ss_gpu_instr *i, uint32_t k)
 {
 	uint32_t which = ss_gpu_called(c, &i->in, k);
-	return which == SS_NONE ? 0 : ss_gpu_computation_flops(c, which);
+	return which == SS_NONE ? 0 : computation_flops(c, which);
 }
 
 /*
@@ -235,7 +238,7 @@ static float largest_branch(struct ss_gpu_coster *c, const struct ss_gpu_instr *
 	int64_t id;
 	while (ss_hlo_ids_next(&it, &id)) {
 		uint32_t which = ss_hlo_computation_by_id(c->m, id);
-		max = which == SS_NONE ? max : fmaxf(max, ss_gpu_computation_flops(c, which));
+		max = which == SS_NONE ? max : fmaxf(max, computation_flops(c, which));
 	}
 	return max;
 }
@@ -348,7 +351,7 @@ float ss_gpu_flops(struct ss_gpu_coster *c, uint32_t instr)
 	return plain_flops(c, &i, &flops) ? flops : calling_flops(c, &i);
 }
 
-float ss_gpu_computation_flops(struct ss_gpu_coster *c, uint32_t computation)
+static float computation_flops(struct ss_gpu_coster *c, uint32_t computation)
 {
 	const struct ss_hlo_computation *k = &c->m->computations[computation];
 	if (c->has_flops[computation])

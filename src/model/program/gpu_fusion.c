@@ -35,6 +35,9 @@ struct pass {
  */
 #define USES_PER_INSTR 256
 
+/* Fraction of operand `k` that an instruction reads; of a fusion, what its computation reads. */
+static float operand_use(struct ss_gpu_coster *c, const struct ss_gpu_instr *i, uint32_t k);
+
 static bool add_use(struct pass *s, struct uses *u, uint32_t root)
 {
 	size_t i = u->v.n;
@@ -136,7 +139,7 @@ static bool visit(struct pass *s, uint32_t at, struct ss_gpu_fusion *f)
 		}
 		if (!add_use(s, &s->uses[to], to))
 			return false;
-		float share = ss_gpu_operand_use(s->c, &i, k);
+		float share = operand_use(s->c, &i, k);
 		if (k == 0 && ss_str_is(i.in.opcode, "dynamic-update-slice"))
 			share = s->is_output[at] ? 0 : kept_share(s->c, &i);
 		s->root_use[to] += whole_elements(use * share,
@@ -237,7 +240,7 @@ const struct ss_gpu_fusion *ss_gpu_fusion_of(struct ss_gpu_coster *c, uint32_t c
 	return ok ? f : NULL;
 }
 
-float ss_gpu_operand_use(struct ss_gpu_coster *c, const struct ss_gpu_instr *i, uint32_t k)
+static float operand_use(struct ss_gpu_coster *c, const struct ss_gpu_instr *i, uint32_t k)
 {
 	struct ss_str op = i->in.opcode;
 	if (ss_str_is(op, "fusion")) {
