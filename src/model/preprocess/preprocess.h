@@ -1,5 +1,5 @@
 /*
- * preprocess.h - additions to a host's events before analyses read them (docs/architecture.md).
+ * preprocess.h - additions to a host's events before analyses read them (docs/decisions.md).
  *
  * Runs once, inside ss_host_load, over loaded columns. A file whose host and device planes all name
  * the stat group_id came preprocessed and is left alone.
