@@ -7,6 +7,7 @@
 #include "emit/json.h"
 #include "fuzz/mutate.h"
 #include "model/host/host.h"
+#include "model/model.h"
 #include "wire/pb.h"
 
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #include "fuzz/mutate.h"
 #include "fuzz/profile.h"
 #include "model/host/host.h"
+#include "model/model.h"
 #include "request/request.h"
 #include "wire/pb.h"
 
