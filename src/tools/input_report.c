@@ -7,6 +7,7 @@
 #include "tools/input_report.h"
 
 #include "base/cxx_name.h"
+#include "model/host/host.h"
 #include "model/host/identity.h"
 #include "model/model.h"
 #include "model/ops/ops.h"
