@@ -91,6 +91,11 @@ static bool has_paths(const struct ss_host *h)
 	return ss_host_runs_programs(h) || (has_operators(h) && ss_host_is_kineto(h));
 }
 
+static bool is_transfer(enum ss_comm kind)
+{
+	return kind == SS_COMM_SEND || kind == SS_COMM_RECV;
+}
+
 /*
  * By the names of events. PyTorch's are also events of its host, which describe what a kernel does.
  * What a TPU sends and receives goes to its host or to another slice, whose end is not recorded.
@@ -110,7 +115,7 @@ static bool names_collectives(const struct ss_host *h, bool ranges)
 			if (!found && kernels)
 				found = ss_comm_of_kernel(name) != SS_COMM_NONE ||
 					!ss_comm_op_read(&op, name, SS_STR(""), SS_STR(""), &texts) ||
-					(op.kind != SS_COMM_NONE && !(core && (op.kind == SS_COMM_SEND || op.kind == SS_COMM_RECV)));
+					(op.kind != SS_COMM_NONE && !(core && is_transfer(op.kind)));
 		}
 	}
 	ss_arena_release(&texts);
