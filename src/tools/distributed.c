@@ -268,12 +268,29 @@ static void say_waiting(struct ss_result *out, const struct ss_table *t)
 	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, least, "wait_us")).s);
 }
 
+/* Calls count only if all ranks of a group are recorded; their time is known without. */
+static bool any_collectives(const struct ss_result *r)
+{
+	const struct ss_table *waits = ss_result_find(r, "waiting"), *ranks = ss_result_find(r, "ranks");
+	for (size_t i = 0; i < waits->nrows; i++)
+		if (ss_cell_i64(waits, i, "calls"))
+			return true;
+	for (size_t i = 0; i < ranks->nrows; i++)
+		if (ss_cell_f64(ranks, i, "communication_us") > 0 || ss_cell_f64(ranks, i, "overlap_us") > 0)
+			return true;
+	return false;
+}
+
+extern const struct ss_tool ss_tool_distributed;
+
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	(void)err;
 	const struct ss_table *t = ss_result_find(out, "ranks");
 	struct ss_greatest most = ss_greatest_row(t, "communication_us", NULL, NULL);
 	(void)q;
+	if (!any_collectives(out) && !out->nnotes)
+		ss_result_note(out, SS_INFO, ss_str_from(ss_tool_distributed.missing));
 	say_waiting(out, ss_result_find(out, "waiting"));
 	if (most.row != SS_NPOS) {
 		double whole_us = ss_cell_f64(t, most.row, "computation_us") +

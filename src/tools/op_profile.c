@@ -401,6 +401,9 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 {
 	const struct ss_table *t = &out->tables[out->ntables > 1 ? 1 : 0];
 	(void)q;
+	/* The root of the tree is a row of its own. */
+	if (t->nrows && longest_op(t) < 0 && !out->nnotes)
+		ss_result_note(out, SS_INFO, ss_str_from(ss_tool_op_profile.missing));
 	if (!say_target(out, t))
 		return ss_fail_mem(err);
 	if (t->nrows)

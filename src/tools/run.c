@@ -13,13 +13,15 @@ static bool has_rows(const struct ss_result *r)
 	return false;
 }
 
-/* Of hosts that are not open nothing is known. */
+/* A tool that visits hosts answers the same whether they are open or not: by its rows. */
 static bool meets(const struct ss_tool *t, const struct ss_model *m)
 {
 	unsigned met = 0;
-	for (size_t i = 0; !m->visited && i < m->nhosts; i++)
+	if ((t->flags & SS_TOOL_VISITS) || !m->nhosts)
+		return true;
+	for (size_t i = 0; i < m->nhosts; i++)
 		met |= ss_host_meets(m->hosts[i], t->needs & ~met);
-	return m->visited || !m->nhosts || (!(t->needs & ~met) && ss_tool_present(t, m->hosts[0]));
+	return !(t->needs & ~met) && ss_tool_present(t, m->hosts[0]);
 }
 
 bool ss_tool_run(const struct ss_tool *t, const struct ss_request *q, struct ss_result *out, struct ss_err *err)
