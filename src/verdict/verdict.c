@@ -163,7 +163,7 @@ static void say_scope(struct ss_judge *j, struct ss_verdict_finding *f)
 		return;
 	struct ss_str text = ss_cut(ss_str_sub(f->text, 0, f->text.n - 1), SS_MOST_TEXT_BYTES - 60);
 	f->text = ss_say(j, SS_FMT ". This holds for %zu of %zu %s.", SS_ARG(text), f->affected, j->nunits,
-			 j->has_device ? "devices" : "hosts");
+			 j->has_device ? "devices" : j->out->of_processes ? "processes" : "hosts");
 }
 
 /*
