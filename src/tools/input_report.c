@@ -331,9 +331,10 @@ static const char *marker(const struct ss_request *q)
 		return "an NVTX range that is named 'step 7' does";
 	if (form && strstr(form, "rocprofv3"))
 		return "a ROCTx range that is named 'step 7' does";
+	bool perfetto = form && strstr(form, "Perfetto");
 	return is_of_kineto(q) ? "step() of a torch.profiler with a schedule does" :
-	       is_imported(q)  ? "a range around each that is called 'ProfilerStep#7' does" :
-				 "Keras and JAX's StepTraceAnnotation do";
+	       perfetto || is_imported(q) ? "a range around each that is called 'ProfilerStep#7' does" :
+					    "Keras and JAX's StepTraceAnnotation do";
 }
 
 /* How unmarked steps were inferred, and with which confidence. */

@@ -679,6 +679,25 @@ def causes_that_devices_show(c):
         c.check(f'causes of {path}', (note, causes > 0) == (noted, not noted), (note, causes))
 
 
+def steps_of_perfetto(c, scratch):
+    """What marks steps in a trace of Perfetto, which knows neither Keras nor JAX; and it does mark them."""
+    path = os.path.join(scratch, 'app.pftrace')
+
+    def said(name):
+        track = xspace.field(60, xspace.field(1, 7) + xspace.field(2, b'main')) + xspace.field(10, 1)
+        packets = [track]
+        for i in range(3):
+            begin = xspace.field(9, 1) + xspace.field(11, 7) + xspace.field(23, f'{name}{i}'.encode())
+            for at, event in ((0, begin), (900000, xspace.field(9, 2) + xspace.field(11, 7))):
+                packets.append(xspace.field(8, 1000000 * (i + 1) + at) + xspace.field(10, 1) + xspace.field(11, event))
+        with open(path, 'wb') as f:
+            f.write(b''.join(xspace.field(1, p) for p in packets))
+        return c.run(['summary', path]).stdout.decode()
+    unmarked, marked = said('work'), said('ProfilerStep#')
+    c.check('a trace of Perfetto is advised what it can hold', "'ProfilerStep#7'" in unmarked and 'Keras' not in unmarked, unmarked)
+    c.check('what is advised marks steps', '3 steps of 900.0 us on average, marked by the program' in marked, marked)
+
+
 def no_wrong_culprit(c, scratch):
     """Files of another job, copies, cut files and missing hosts among a run's: named, left out, and nobody is accused for them."""
     def made(name, case):
@@ -1055,7 +1074,7 @@ def check_all(binary, scratch):
     for part in (misuse, stray_file, help_and_version, answers, conclusions, same_bytes_same_answer, shares_agree, causes_that_devices_show, late_hosts, full_disk, riegeli, output_is_stdout,
                  kept_output, output_is_the_profile, versions, documents):
         part(c)
-    for part in (bad_input, older_files, bombs, one_answer_about_steps, parts, no_wrong_culprit, shard_numbers, programs, programs_of_hosts, terminal,
+    for part in (bad_input, older_files, bombs, one_answer_about_steps, parts, steps_of_perfetto, no_wrong_culprit, shard_numbers, programs, programs_of_hosts, terminal,
                  files_without_hostnames):
         part(c, scratch)
     parts_of_all_kinds(c, os.path.join(scratch, 'kinds'))
