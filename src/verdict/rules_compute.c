@@ -43,6 +43,25 @@ static double mean_of_all(const struct ss_judge *j, enum ss_time_class c)
 	return j->nunits ? sum / (double)j->nunits : 0;
 }
 
+static bool names_largest(const struct ss_judged_unit *u)
+{
+	const struct ss_time_subject *s = ss_largest(u, SS_TIME_COMPUTE, false);
+	return s && !ss_str_is(s->name, SS_NAMELESS);
+}
+
+/* Of those whose recording names its operations the one that computes most; `worst` if none does. */
+static const struct ss_judged_unit *named_unit(const struct ss_judge *j, const struct ss_judged_unit *worst)
+{
+	const struct ss_judged_unit *best = names_largest(worst) ? worst : NULL;
+	for (size_t i = 0; best != worst && i < j->nunits; i++) {
+		const struct ss_judged_unit *u = &j->units[i];
+		double frac = ss_unit_step_frac(u, SS_TIME_COMPUTE);
+		if (names_largest(u) && (!best || frac > ss_unit_step_frac(best, SS_TIME_COMPUTE)))
+			best = u;
+	}
+	return best ? best : worst;
+}
+
 void ss_rule_compute(struct ss_judge *j)
 {
 	struct ss_affected affected = ss_affected_by(j, SS_TIME_COMPUTE);
@@ -51,7 +70,9 @@ void ss_rule_compute(struct ss_judge *j)
 		affected.frac = mean_of_all(j, SS_TIME_COMPUTE);
 	if (!affected.worst || affected.frac < SS_LEAST_SHARE)
 		return;
-	const struct ss_time_subject *s = ss_largest(affected.worst, SS_TIME_COMPUTE, false);
+	affected.worst = named_unit(j, affected.worst);
+	bool named = names_largest(affected.worst);
+	const struct ss_time_subject *s = named ? ss_largest(affected.worst, SS_TIME_COMPUTE, false) : NULL;
 	double own_frac = ss_unit_step_frac(affected.worst, SS_TIME_COMPUTE);
 	/*
 	 * The share of the largest operation in the computing of the one that computes most, of the
@@ -72,7 +93,8 @@ void ss_rule_compute(struct ss_judge *j)
 	bool copies = ss_str_is(f->subject, "copy") || ss_str_starts(f->subject, SS_STR("copy."));
 	f->traits |= (spread ? SS_TRAIT_SPREAD : 0) | (copies ? SS_TRAIT_COPY : 0);
 	if (!s)
-		f->text = ss_say(j, "Operations take %s of the time.", ss_percent_of(affected.frac).s);
+		f->text = ss_say(j, "Operations take %s of the time. The recording does not name them.",
+				 ss_percent_of(affected.frac).s);
 	else if (spread)
 		f->text = ss_say(j, "Operations take %s of the time, spread over many: the largest takes %.3f%%.",
 				 ss_percent_of(affected.frac).s, 100 * op_frac);
@@ -82,10 +104,11 @@ void ss_rule_compute(struct ss_judge *j)
 				 SS_ARG(detail), ss_percent_of(op_frac).s, SS_ARG(how));
 	ss_prove(j, f, ss_say(j, SS_FMT ": compute", SS_ARG(ss_say_share(j, affected.worst))).p,
 		 ss_unit_step_frac(affected.worst, SS_TIME_COMPUTE), "share", affected.worst, "overview_page");
-	ss_prove(j, f, j->nunits > 1 ? "of all devices' time, the largest operation" : "of that, the largest operation", op_frac,
-		 "share", affected.worst, "hlo_stats");
-	if (s)
+	if (s) {
+		ss_prove(j, f, j->nunits > 1 ? "of all devices' time, the largest operation" : "of that, the largest operation",
+			 op_frac, "share", affected.worst, "hlo_stats");
 		ss_point_at(j, f, affected.worst, s->begin_ps, s->end_ps);
+	}
 	prove_peaks(j, f, s, affected.worst);
 }
 

@@ -282,8 +282,8 @@ void ss_rule_dispatch(struct ss_judge *j)
 		runs = ss_say(j, "%sthey start mostly " SS_FMT, names.n ? "; " : "",
 			      SS_ARG(ss_cut(ss_shown_name(j, op), 80)));
 	if (n)
-		counted = ss_say(j, ": %.0f %s%s, " SS_FMT " each", per_step(u, n), small ? "small ones " : "", per,
-				 SS_ARG(ss_say_time(j, each_ps)));
+		counted = ss_say(j, ": %.0f %s%s, " SS_FMT "%s", per_step(u, n), small ? "small ones " : "", per,
+				 SS_ARG(ss_say_time(j, each_ps)), n == 1 ? "" : " each");
 	if (!s)
 		f->subject = op ? ss_cut(ss_shown_name(j, op), SS_MOST_SUBJECT_BYTES) : SS_STR("launches");
 	f->text = ss_say(j,

@@ -141,13 +141,13 @@ def judge_missing_parts(binary, check):
         check(f'{n - 1:,} events of a trace', any('one million' in g for g in gaps) == capped, gaps)
 
 
-def device_profile(first, last):
+def device_profile(first, last, name='fusion.1'):
     host, tpu = runs.Plane(1, '/host:CPU'), runs.Plane(2, '/device:TPU:0')
     thread, ops, steps = host.line('python'), tpu.line('XLA Ops'), tpu.line('Steps')
     for i in range(20):
         host.event(thread, host.meta('train'), i * 10 * MS, 10 * MS, {'step_num': i})
         if first <= i < last:
-            tpu.event(ops, tpu.meta('fusion.1', stats={'hlo_category': 'loop fusion'}), i * 10 * MS, 9 * MS)
+            tpu.event(ops, tpu.meta(name, stats={'hlo_category': 'loop fusion'}), i * 10 * MS, 9 * MS)
     return space(host, tpu)
 
 
@@ -156,6 +156,13 @@ def judge_covered(binary, check):
         gaps = answer(binary, device_profile(first, last))['incomplete']
         said = [g for g in gaps if 'Nothing of /device:TPU:0' in g]
         check(f'device with steps {first} to {last}', bool(said) == bool(word) and all(word in g for g in said), gaps)
+
+
+def judge_nameless(binary, check):
+    """A file that is cut before its names: no operation is called 'operations without a name'."""
+    for name, word in (('fusion.1', 'the largest is fusion.1'), ('', 'The recording does not name them')):
+        texts = [f['text'] for f in answer(binary, device_profile(0, 20, name))['findings'] if f['cause'] == 'compute']
+        check(f"operations called '{name}'", len(texts) == 1 and word in texts[0] and 'without a name' not in texts[0], texts)
 
 
 # ---- steps ----
@@ -353,4 +360,5 @@ def judge(binary, check):
     judge_graphs(binary, check)
     judge_missing_parts(binary, check)
     judge_covered(binary, check)
+    judge_nameless(binary, check)
     judge_keras(binary, check)

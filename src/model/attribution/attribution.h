@@ -61,6 +61,9 @@ enum ss_time_region {
  */
 #define SS_MOST_UNITS 128
 
+/* The name of a subject whose events have none, as in a file that is cut before its names. */
+#define SS_NAMELESS "operations without a name"
+
 /* The owner of time of a class: a function, an operation or a host. */
 struct ss_time_subject {
 	enum ss_time_class class;

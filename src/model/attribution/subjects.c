@@ -365,7 +365,7 @@ static struct sum *sum_of(struct by_name *to, struct ss_attr_build *b, const str
 	struct ss_time_subject s = blank(n->class);
 	s.name = name_of(b, n);
 	if (s.name.p && !s.name.n)
-		s.name = SS_STR("operations without a name");
+		s.name = SS_STR(SS_NAMELESS);
 	if (!s.name.p)
 		return NULL;
 	uint32_t name = ss_strmap_add(&to->names, s.name);
