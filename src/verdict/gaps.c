@@ -45,13 +45,13 @@ static void of_profiler(struct ss_judge *j)
 {
 	const struct ss_env *e = j->env;
 	for (size_t i = 0; i < e->nerrors && i < MOST_NAMED; i++)
-		add(j, ss_say(j, "The profiler reports an error: " SS_FMT, SS_ARG(ss_cut(e->errors[i], 300))), false);
+		add(j, ss_say(j, "The profiler reports an error: " SS_FMT, SS_ARG(ss_shorten(j, e->errors[i], 300))), false);
 	for (size_t i = 0, n = 0; i < e->nwarnings && n < MOST_NAMED; i++) {
 		if (!ss_str_contains(e->warnings[i], SS_STR("drop")) && !ss_str_contains(e->warnings[i], SS_STR("Drop")))
 			continue;
 		add(j,
 		    ss_say(j, "The profiler had no room for all events: " SS_FMT ". Record fewer steps at once.",
-			   SS_ARG(ss_cut(e->warnings[i], 300))),
+			   SS_ARG(ss_shorten(j, e->warnings[i], 300))),
 		    false);
 		n++;
 	}
@@ -65,7 +65,8 @@ static struct ss_str names_of(struct ss_judge *j, const struct ss_cluster *c, en
 	for (size_t i = 0; i < c->hosts.n; i++) {
 		if (c->hosts.v[i].state != state || (*n)++ >= MOST_NAMED)
 			continue;
-		text = ss_say(j, SS_FMT "%s" SS_FMT, SS_ARG(text), *n > 1 ? ", " : "", SS_ARG(ss_cut(c->hosts.v[i].name, 60)));
+		struct ss_str name = ss_shorten(j, c->hosts.v[i].name, 60);
+		text = ss_say(j, SS_FMT "%s" SS_FMT, SS_ARG(text), *n > 1 ? ", " : "", SS_ARG(name));
 	}
 	return *n > MOST_NAMED ? ss_say(j, SS_FMT " and %zu more", SS_ARG(text), *n - MOST_NAMED) : text;
 }

@@ -108,6 +108,11 @@ struct ss_str ss_say(struct ss_judge *j, const char *fmt, ...)
 	return s.p ? s : SS_STR("");
 }
 
+struct ss_str ss_shorten(struct ss_judge *j, struct ss_str s, size_t max)
+{
+	return s.n <= max ? s : ss_say(j, SS_FMT "…", SS_ARG(ss_cut(s, max - 1)));
+}
+
 static struct ss_proof *new_proof(struct ss_verdict_finding *f, const char *what, const struct ss_judged_unit *u,
 				  const char *tool)
 {

@@ -1,5 +1,6 @@
 /*
- * judge.h - the input of the rules, and the functions with which a rule adds a finding. Internal to this folder.
+ * judge.h - the input of the rules, and the functions with which a rule adds a finding. Internal to
+ * this folder.
  */
 #ifndef SS_VERDICT_JUDGE_H
 #define SS_VERDICT_JUDGE_H
@@ -27,7 +28,10 @@ struct ss_judge {
 	struct ss_judged_unit *units;
 	size_t nunits;
 	const struct ss_memory_peak *peak;
-	/* Of several hosts whose collectives could be joined; nsteps 0: not known. Of one host only who is absent. */
+	/*
+	 * Of several hosts whose collectives could be joined; nsteps 0: not known. Of one host only
+	 * who is absent.
+	 */
 	struct ss_straggler_verdict late;
 	bool of_threads;     /* devices of a program on a CPU, which are one unit, communicate */
 	uint32_t npresent;   /* how many of them, where all that take part are known and recorded; else 0 */
@@ -45,7 +49,9 @@ struct ss_judge {
 double ss_unit_frac(const struct ss_judged_unit *u, enum ss_time_class c, enum ss_time_region r);
 double ss_unit_step_frac(const struct ss_judged_unit *u, enum ss_time_class c); /* usual and outlying steps */
 
-/* A class over all units: the mean of the units that have it, and the unit with the largest share. */
+/*
+ * A class over all units: the mean of the units that have it, and the unit with the largest share.
+ */
 struct ss_affected {
 	double frac;
 	size_t n; /* units that have it */
@@ -67,6 +73,8 @@ struct ss_str ss_say(struct ss_judge *j, const char *fmt, ...) __attribute__((fo
 struct ss_str ss_say_time(struct ss_judge *j, double ps);
 /* The first bytes of the text; no UTF-8 character is cut. */
 struct ss_str ss_cut(struct ss_str s, size_t max);
+/* For texts: with "…" where something is cut. */
+struct ss_str ss_shorten(struct ss_judge *j, struct ss_str s, size_t max);
 void ss_prove(struct ss_judge *j, struct ss_verdict_finding *f, const char *what, double value, const char *unit,
 	      const struct ss_judged_unit *u, const char *tool);
 void ss_prove_words(struct ss_judge *j, struct ss_verdict_finding *f, const char *what, struct ss_str words,

@@ -86,7 +86,7 @@ void ss_rule_compute(struct ss_judge *j)
 	if (!f)
 		return;
 	f->subject = s ? ss_cut(ss_shown_name(j, s), SS_MOST_SUBJECT_BYTES) : SS_STR("operations");
-	struct ss_str detail = s && s->detail.n ? ss_say(j, " (" SS_FMT ")", SS_ARG(ss_cut(s->detail, 160)))
+	struct ss_str detail = s && s->detail.n ? ss_say(j, " (" SS_FMT ")", SS_ARG(ss_shorten(j, s->detail, 160)))
 						: SS_STR(""),
 		      how = reach(j, s);
 	bool spread = op_frac < SS_LEAST_NAMED && !how.n;

@@ -125,7 +125,7 @@ static struct ss_str excess_of(struct ss_judge *j, const struct ss_judged_unit *
 	if (*class == SS_TIME_UNKNOWN)
 		return SS_STR(" The recording does not show what it does meanwhile.");
 	return s ? ss_say(j, " Meanwhile it is busy with " SS_FMT ": " SS_FMT ".", SS_ARG(name),
-			  SS_ARG(ss_cut(ss_shown_name(j, s), 100)))
+			  SS_ARG(ss_shorten(j, ss_shown_name(j, s), 100)))
 		 : ss_say(j, " Meanwhile it is busy with " SS_FMT ".", SS_ARG(name));
 }
 

@@ -23,7 +23,7 @@ static void say_full(struct ss_judge *j, const struct ss_memory_trend *m, const 
 	f->subject = ss_say(j, "memory of " SS_FMT, SS_ARG(m->allocator));
 	bool same = j->peak->op.n && ss_str_eq(j->peak->id, m->allocator) && j->peak->used_bytes == m->peak_bytes;
 	struct ss_str most = same ? ss_say(j, ", the largest part (%.1f GiB) for " SS_FMT, gib(j->peak->op_bytes),
-					   SS_ARG(ss_cut(j->peak->op, 120)))
+					   SS_ARG(ss_shorten(j, j->peak->op, 120)))
 				  : SS_STR("");
 	f->text = ss_say(j,
 			 "Memory is nearly full: %.1f GiB of %.1f GiB (%.1f%%) of " SS_FMT " is in use at the peak" SS_FMT

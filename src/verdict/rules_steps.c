@@ -219,7 +219,7 @@ static struct ss_str what_of_unknown(struct ss_judge *j, const struct ss_judged_
 static struct ss_str what_is_extra(struct ss_judge *j, const struct ss_judged_unit *u, enum ss_time_class c,
 				   const struct ss_time_subject *s)
 {
-	struct ss_str extra = ss_cut(u->h->extra, 100);
+	struct ss_str extra = ss_shorten(j, u->h->extra, 100);
 	size_t n = u->h->windows.noutliers;
 	const char *these = n == 1 ? "it" : "these steps";
 	/* What a compiler calls its work is named once. */
@@ -265,8 +265,8 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 		doing = what_of_unknown(j, u, w->noutliers == 1);
 	else if (s)
 		doing = ss_say(j, "the time goes to " SS_FMT SS_FMT ": " SS_FMT "%s" SS_FMT "%s", SS_ARG(class), SS_ARG(at),
-			       SS_ARG(ss_cut(s->name, 120)), s->caller.n ? ", called by " : "",
-			       SS_ARG(ss_cut(s->caller, 60)), waits);
+			       SS_ARG(ss_shorten(j, s->name, 120)), s->caller.n ? ", called by " : "",
+			       SS_ARG(ss_shorten(j, s->caller, 60)), waits);
 	else
 		doing = ss_say(j, "the time goes to " SS_FMT SS_FMT "%s", SS_ARG(class), SS_ARG(at), waits);
 	struct ss_str more = what_is_extra(j, u, c, s);
@@ -286,7 +286,7 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 	ss_point_at(j, f, u, longest->begin_ps, longest->end_ps);
 	ss_prove(j, f, "typical step", (double)w->typical_ps, "ps", u, "overview_page");
 	if (u->h->extra_ps)
-		ss_prove(j, f, ss_say(j, "slow steps alone: " SS_FMT, SS_ARG(ss_cut(u->h->extra, 100))).p,
+		ss_prove(j, f, ss_say(j, "slow steps alone: " SS_FMT, SS_ARG(ss_shorten(j, u->h->extra, 100))).p,
 			 (double)u->h->extra_ps, "ps", u, "trace_viewer@");
 	else if (extra)
 		ss_prove_words(j, f, "called in slow steps alone", u->h->extra, u, "trace_viewer@");

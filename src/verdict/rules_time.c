@@ -8,7 +8,7 @@ static struct ss_str place_of(struct ss_judge *j, const struct ss_time_subject *
 	const char *how = s->on_device ? " (" : ", mostly in ", *end = s->on_device ? ")" : "";
 	struct ss_str detail = s->detail.n ? ss_say(j, "%s" SS_FMT "%s", how, SS_ARG(s->detail), end) : SS_STR("");
 	struct ss_str caller = s->caller.n ? ss_say(j, ", called by " SS_FMT, SS_ARG(s->caller)) : SS_STR("");
-	return ss_say(j, SS_FMT SS_FMT SS_FMT, SS_ARG(ss_cut(ss_shown_name(j, s), 160)), SS_ARG(detail),
+	return ss_say(j, SS_FMT SS_FMT SS_FMT, SS_ARG(ss_shorten(j, ss_shown_name(j, s), 160)), SS_ARG(detail),
 		      SS_ARG(caller));
 }
 
@@ -91,9 +91,10 @@ static struct ss_str largest_names(struct ss_judge *j, const struct ss_judged_un
 	size_t n = 0;
 	for (size_t i = 0; top && i < u->u->nsubjects && n < 3; i++) {
 		const struct ss_time_subject *s = &u->u->subjects[i];
-		struct ss_str name = ss_cut(ss_shown_name(j, s), 60);
-		if (s->class == c && (double)ss_subject_ps(s, false) >= least_frac * (double)ss_subject_ps(top, false))
-			text = n++ ? ss_say(j, SS_FMT ", " SS_FMT, SS_ARG(text), SS_ARG(name)) : name;
+		if (s->class != c || (double)ss_subject_ps(s, false) < least_frac * (double)ss_subject_ps(top, false))
+			continue;
+		struct ss_str name = ss_shorten(j, ss_shown_name(j, s), 60);
+		text = n++ ? ss_say(j, SS_FMT ", " SS_FMT, SS_ARG(text), SS_ARG(name)) : name;
 	}
 	return text;
 }
@@ -162,7 +163,7 @@ void ss_rule_compile(struct ss_judge *j)
 		return;
 	const struct ss_recompiled *r = &u->h->recompiled;
 	struct ss_str place = s ? place_of(j, s) : SS_STR("programs"),
-		      changed = what_changed(j, f, u, s ? ss_cut(ss_shown_name(j, s), 60) : SS_STR("the function"));
+		      changed = what_changed(j, f, u, s ? ss_shorten(j, ss_shown_name(j, s), 60) : SS_STR("the function"));
 	struct ss_str names = largest_names(j, u, SS_TIME_COMPILE, SS_COMPILED_BESIDE_FRAC);
 	if (s && !s->detail.n && names.n > s->name.n)
 		place = names;
@@ -280,7 +281,7 @@ void ss_rule_dispatch(struct ss_judge *j)
 	f->traits |= u->h->windows.n && n && per_step(u, n) < 2 ? SS_TRAIT_ONE_CALL : 0;
 	if (op)
 		runs = ss_say(j, "%sthey start mostly " SS_FMT, names.n ? "; " : "",
-			      SS_ARG(ss_cut(ss_shown_name(j, op), 80)));
+			      SS_ARG(ss_shorten(j, ss_shown_name(j, op), 80)));
 	if (n)
 		counted = ss_say(j, ": %.0f %s%s, " SS_FMT "%s", per_step(u, n), small ? "small ones " : "", per,
 				 SS_ARG(ss_say_time(j, each_ps)), n == 1 ? "" : " each");
@@ -324,7 +325,7 @@ void ss_rule_sync(struct ss_judge *j)
  */
 static struct ss_str main_thread(struct ss_judge *j, const struct ss_time_host *h)
 {
-	struct ss_str name = ss_cut(h->thread, 100);
+	struct ss_str name = ss_shorten(j, h->thread, 100);
 	return ss_str_starts(name, SS_STR("thread ")) ? ss_say(j, "main " SS_FMT, SS_ARG(name))
 						      : ss_say(j, "main thread '" SS_FMT "'", SS_ARG(name));
 }

@@ -165,6 +165,14 @@ def judge_nameless(binary, check):
         check(f"operations called '{name}'", len(texts) == 1 and word in texts[0] and 'without a name' not in texts[0], texts)
 
 
+def judge_long_texts(binary, check):
+    """A text of someone else's that is too long for a sentence ends in an ellipsis."""
+    for n, cut in ((250, False), (400, True)):
+        gaps = answer(binary, space(runs.Plane(1, '/host:CPU'), errors=(b'e' * n,)))['incomplete']
+        said = [g for g in gaps if 'eee' in g]
+        check(f'an error of {n} letters', len(said) == 1 and ('\u2026' in said[0]) == cut, gaps)
+
+
 # ---- steps ----
 
 def judge_keras(binary, check):
@@ -361,4 +369,5 @@ def judge(binary, check):
     judge_missing_parts(binary, check)
     judge_covered(binary, check)
     judge_nameless(binary, check)
+    judge_long_texts(binary, check)
     judge_keras(binary, check)
