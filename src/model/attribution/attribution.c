@@ -139,10 +139,7 @@ static void note_framework(struct ss_time_host *out, struct ss_str name)
 			out->frameworks |= words[i].framework;
 }
 
-/*
- * "jit(train_step)/..." is an operation's name in JAX; PyTorch's kernels are told without
- * operators, too.
- */
+/* "jit(train_step)/..." is an operation's name in JAX; PyTorch's kernels are told without operators, too. */
 static void note_frameworks(struct ss_attr_build *b)
 {
 	for (uint32_t i = 0; b->host && i < b->host->x->nevent_meta; i++) {
@@ -300,10 +297,7 @@ static struct ss_time_host blank_host(struct ss_str name, const struct ss_window
 	};
 }
 
-/*
- * Is it PyTorch's, of a machine without a GPU? Where there is one, it may work without being
- * recorded.
- */
+/* Is it PyTorch's, of a machine without a GPU? Where there is one, it may work without being recorded. */
 static bool runs_on_cpu_alone(const struct ss_attr_build *b)
 {
 	struct ss_err err = { 0 };

@@ -126,10 +126,7 @@ static const struct word words[] = {
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("PJRT_") },
 	{ SS_KIND_LAUNCH, WHOLE, SS_STR_INIT("ExecutorDoneCallback") },
 	{ SS_KIND_LAUNCH, WHOLE, SS_STR_INIT("ValidateInputTypeAndPlacement") },
-	/*
-	 * JAX's own Python around the operations that it starts: files of names that programs
-	 * hardly have.
-	 */
+	/* JAX's own Python around the operations that it starts: files of names that programs hardly have. */
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$array_methods.py:") },
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$array_constructors.py:") },
 	{ SS_KIND_LAUNCH, PREFIX, SS_STR_INIT("$array_creation.py:") },
@@ -182,8 +179,7 @@ static bool is_one_of(struct ss_str s, const char *const *list, size_t n)
 }
 
 /*
- * Functions of JAX that programs call, or that frames without events lead to, in files whose names
- * programs may have, too.
+ * Functions of JAX that programs call, or that frames without events lead to, in files whose names programs may have, too.
  */
 static bool is_of_jax(struct ss_str file, struct ss_str func)
 {
@@ -210,8 +206,8 @@ static bool is_of_jax(struct ss_str file, struct ss_str func)
 }
 
 /*
- * The start and stop of a recording. XLA's tracer of Python keeps the last part of a path alone,
- * and a program may have a profiler.py of its own: then the function decides as well.
+ * The start and stop of a recording. XLA's tracer of Python keeps the last part of a path alone, and a program may have a
+ * profiler.py of its own: then the function decides as well.
  */
 static bool is_profiler(struct ss_str path, struct ss_str file, struct ss_str func)
 {
@@ -411,10 +407,7 @@ enum ss_host_kind ss_host_kinds_find(struct ss_host_kinds *k, const struct ss_li
 	if (kind == SS_KIND_SYNC && k->eager_cpu)
 		kind = is_torch_op(name) ? SS_KIND_EAGER_OP : SS_KIND_LAUNCH;
 	k->any_compile = k->any_compile || kind == SS_KIND_COMPILE;
-	/*
-	 * A function of TensorFlow may have the name of the mark around its call: its stat tells
-	 * them apart.
-	 */
+	/* A function of TensorFlow may have the name of the mark around its call: its stat tells them apart. */
 	if (meta < k->p->x->nevent_meta && (!marks || !k->function.line_ids))
 		k->known[meta] = (uint8_t)kind;
 	return kind;

@@ -26,9 +26,7 @@ enum role { ROLE_UNREAD, ROLE_NONE, ROLE_END, ROLE_SUCCESSOR, ROLE_OPERATION };
 
 #define REPORT_PS UINT64_C(100000000) /* to report an end, or to begin the next operation, takes some microseconds */
 
-/*
- * The last of the events that run what waited, on one thread; events in the order of their begins.
- */
+/* The last of the events that run what waited, on one thread; events in the order of their begins. */
 struct successor {
 	int64_t begin_ps, end_ps;
 	bool known, of_operations;

@@ -32,8 +32,8 @@ struct ss_async_ends {
 };
 
 /*
- * Reads the ends in a plane: of waits, and with `operations` of operations too. O(events), and
- * decodes only the second event of each pair. False when memory is out.
+ * Reads the ends in a plane: of waits, and with `operations` of operations too. O(events), and decodes
+ * only the second event of each pair. False when memory is out.
  */
 bool ss_async_ends_read(struct ss_async_ends *a, const struct ss_host *h, const struct ss_plane *p, bool operations);
 /* The end of an event, which is later than its own where it is the first of two. */

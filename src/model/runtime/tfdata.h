@@ -65,8 +65,8 @@ struct ss_tfdata {
 
 bool ss_host_has_tfdata(const struct ss_host *h);	/* of an opened host */
 /*
- * Part of the host: what the events of the pipelines of /host:CPU say, of which no others are read
- * (partial_read.h). Strings live as long as the host. NULL on failure.
+ * Part of the host: what the events of the pipelines of /host:CPU say, of which no others are read (partial_read.h).
+ * Strings live as long as the host. NULL on failure.
  */
 const struct ss_tfdata *ss_host_tfdata(struct ss_host *h, struct ss_err *err);
 
