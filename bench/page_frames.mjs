@@ -8,6 +8,7 @@
  * resting page's as well: slower than a page that does nothing cannot be asked of one that draws. On a busy machine a low nice value is
  * not enough: browsers run in sessions of their own, whose place in the queue /proc/PID/autogroup says.
  */
+import { execFileSync } from "node:child_process";
 import { api, openPage, q, startBrowser, startProgram, real } from "../tests/web/lib.mjs";
 
 async function server() {
@@ -82,23 +83,46 @@ async function latency(page, keys) {
 	return p95_ms;
 }
 
+/*
+ * The host of a virtual machine takes back memory that nobody used for seconds, and takes 1 to 1.5 ms for each megabyte to give it
+ * again: more than the program takes to fill it. So as much as program and browser need was in use a moment ago.
+ */
+function useMemory(bytes) {
+	execFileSync(process.execPath, ["-e", `for (let n = 0; n < ${bytes}; n += 1 << 28) (globalThis.kept ??= []).push(Buffer.alloc(1 << 28, 1))`]);
+}
+
+/* Until slices are drawn. The page tells it: to ask it in each frame would make it draw frames that nobody needs. */
+async function drawn(page) {
+	await page.evaluate(
+		() =>
+			new Promise((done) => {
+				const look = () => {
+					if (Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) === 0) return;
+					observer.disconnect();
+					done();
+				};
+				const observer = new MutationObserver(look);
+				observer.observe(document.body, { subtree: true, childList: true, attributeFilter: ["data-drawn"] });
+				look();
+			}),
+	);
+}
+
 /* A page that knows nothing yet, until there is something to see: script, layout and slices all come over the wire. */
-async function firstPicture(browser, url, name) {
+async function firstPicture(browser, url, isCold) {
 	const p = await openPage(browser, new URL(url).origin + "/", { width: 1920, height: 1080 });
 	const wire = new Map();
 	p.page.on("response", async (r) => {
 		if (r.url().includes("/api/timeline")) wire.set(r.url(), (await r.request().sizes()).responseBodySize);
 	});
+	if (isCold) useMemory(3 * 2 ** 30);
 	const begin = Date.now();
 	await p.page.goto(url);
-	await p.page.waitForFunction(() => Number(document.querySelector(".tl-body")?.dataset.drawn ?? 0) > 0, undefined, {
-		polling: "raf",
-		timeout: 120_000,
-	});
+	await drawn(p.page);
 	const took_ms = Date.now() - begin;
 	await p.page.waitForTimeout(1500);
 	const bytes = [...wire.values()].reduce((a, b) => a + b, 0);
-	console.log(`${name.padEnd(figures.width)} ${took_ms} ms, ${bytes} bytes in ${wire.size} answers`);
+	console.log(`${`first, ${isCold ? "cold" : "warm"}`.padEnd(figures.width)} ${took_ms} ms, ${bytes} bytes in ${wire.size} answers`);
 	return { ...p, took_ms, bytes };
 }
 
@@ -156,9 +180,9 @@ try {
 	const url = `${s.base}?${q({ run: best.run, tool: best.tool, host: best.host })}`;
 	/* A browser goes on starting for seconds after its first window is there: 0.6 s of CPU for parts of its own that no page needs. */
 	await new Promise((done) => setTimeout(done, 5000));
-	const cold = await firstPicture(browser, url, "first, cold");
+	const cold = await firstPicture(browser, url, true);
 	await cold.close();
-	const p = await firstPicture(browser, url, "first, warm");
+	const p = await firstPicture(browser, url, false);
 	const { page } = p;
 	const { events } = await api(s.base, `api/timeline?${q({ run: best.run, host: best.host })}`);
 	console.log(`${"events".padEnd(figures.width)} ${events} in ${best.run}`);
@@ -168,6 +192,7 @@ try {
 	for (const f of await move(page, cdp))
 		aim(f.p99_ms <= Math.max(16.7, rest.p99_ms), `${f.name}: p99 ${f.p99_ms.toFixed(1)} ms, resting ${rest.p99_ms.toFixed(1)} ms`);
 	const key_ms = await latency(page, "wwwssswwwsssdddaaadddaaa");
+	aim(cold.took_ms <= 1500, `first picture on a cold server ${cold.took_ms} ms, not 1500`);
 	aim(p.took_ms <= 1000, `first picture on a warm server ${p.took_ms} ms, not 1000`);
 	aim(p.bytes <= 300_000, `${p.bytes} bytes for the first picture, not 300,000`);
 	aim(key_ms <= 50, `key to pixels ${key_ms.toFixed(0)} ms, not 50`);
