@@ -118,6 +118,23 @@ uint32_t ss_gpu_plane(struct ss_space_out *o, int64_t device)
 	return plane;
 }
 
+static void add_text(struct ss_space_out *o, uint32_t plane, const char *name, struct ss_str s)
+{
+	ss_so_plane_stat(o, plane, &(struct ss_so_arg){ .name = ss_str_from(name), .kind = SS_SO_STR, .s = s });
+}
+
+void ss_gpu_is_amd(struct ss_space_out *o, int64_t device, struct ss_str name)
+{
+	struct key k;
+	snprintf(k.text, sizeof(k.text), "/device:GPU:%lld", (long long)device);
+	uint32_t plane = ss_strmap_get(&o->plane_keys, key_text(&k));
+	if (plane == SS_NONE || o->planes.v[plane].own.n)
+		return;
+	add_text(o, plane, "device_vendor", SS_STR("AMD"));
+	if (name.n)
+		add_text(o, plane, "gpu_device_name", name);
+}
+
 uint32_t ss_gpu_stream(struct ss_space_out *o, uint32_t plane, int64_t context, int64_t stream)
 {
 	struct key k;

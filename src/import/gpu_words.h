@@ -28,6 +28,8 @@ void ss_gpu_event_place(struct ss_gpu_event *e, struct ss_space_out *o, uint32_t
 
 /* The plane of a GPU, and the line of a stream on it. SS_NONE when memory is out. */
 uint32_t ss_gpu_plane(struct ss_space_out *o, int64_t device);
+/* What ROCm calls a GPU, "gfx942" or ""; nothing where it ran nothing. */
+void ss_gpu_is_amd(struct ss_space_out *o, int64_t device, struct ss_str name);
 uint32_t ss_gpu_stream(struct ss_space_out *o, uint32_t plane, int64_t context, int64_t stream);
 /*
  * The plane of a process, and the line of a thread of it; `what` tells lines of one thread apart:

@@ -12,9 +12,13 @@ struct reader {
 	struct ss_space_out *o;
 	struct ss_rocpd_loss *loss;
 	SS_VEC(struct ss_str) texts;
-	/* By id: numbers of texts, of GPUs, of processes and threads of the system, of stacks of calls. */
+	/*
+	 * By id: numbers of texts, of GPUs, of processes and threads of the system, of stacks of
+	 * calls.
+	 */
 	struct ss_u64map strings, kernels, gpus, pids, tids, events;
 	uint32_t ngpus;
+	SS_VEC(struct ss_str) gpu_names; /* by number */
 	struct ss_str hostname;
 	struct ss_gpu_event event;
 };
@@ -81,8 +85,11 @@ static void take_symbol(struct reader *r, const struct ss_db_rows *row)
 
 static void take_agent(struct reader *r, const struct ss_db_rows *row)
 {
-	if (ss_str_ieq(ss_db_text(row, 1), SS_STR("GPU")))
-		put(r, &r->gpus, ss_db_i64(row, 0), r->ngpus++);
+	if (!ss_str_ieq(ss_db_text(row, 1), SS_STR("GPU")))
+		return;
+	struct ss_str name = ss_arena_str(&r->o->arena, ss_db_text(row, 2));
+	r->o->no_memory |= !name.p || !ss_vec_push(&r->gpu_names, name);
+	put(r, &r->gpus, ss_db_i64(row, 0), r->ngpus++);
 }
 
 static void take_process(struct reader *r, const struct ss_db_rows *row)
@@ -113,7 +120,7 @@ static void take_event(struct reader *r, const struct ss_db_rows *row)
 static bool read_tables(struct reader *r)
 {
 	static const char *const strings[] = { "id", "string" }, *const symbols[] = { "id", "display_name", "kernel_name" };
-	static const char *const agents[] = { "id", "type" }, *const processes[] = { "id", "pid" },
+	static const char *const agents[] = { "id", "type", "name" }, *const processes[] = { "id", "pid" },
 				 *const threads[] = { "id", "tid" };
 	static const char *const nodes[] = { "hostname" }, *const events[] = { "id", "stack_id", "correlation_id" };
 	return EACH(r, "rocpd_string", strings, take_string) && EACH(r, "rocpd_info_kernel_symbol", symbols, take_symbol) &&
@@ -226,6 +233,12 @@ static bool read_rows(struct reader *r)
 	       EACH(r, "rocpd_region", regions, take_region);
 }
 
+static void name_gpus(struct reader *r)
+{
+	for (size_t i = 0; i < r->gpu_names.n; i++)
+		ss_gpu_is_amd(r->o, (int64_t)i, r->gpu_names.v[i]);
+}
+
 bool ss_rocpd_is(struct ss_db *db)
 {
 	struct ss_str any;
@@ -245,8 +258,10 @@ bool ss_rocpd_read(struct ss_db *db, struct ss_space_out *o, struct ss_str *host
 	r->loss = loss;
 	r->hostname = SS_STR("");
 	bool ok = read_tables(r) && read_rows(r) && ss_name_processes(o, NULL, NULL);
+	name_gpus(r);
 	*hostname = r->hostname;
 	ss_vec_free(&r->texts);
+	ss_vec_free(&r->gpu_names);
 	ss_u64map_free(&r->strings);
 	ss_u64map_free(&r->kernels);
 	ss_u64map_free(&r->gpus);

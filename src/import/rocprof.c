@@ -23,6 +23,7 @@ struct reader {
 	int64_t pid;
 	uint64_t process;		/* number of the one at hand: each numbers its kernels */
 	uint32_t ngpus;
+	SS_VEC(uint32_t) gpu_names;	/* by number: numbers of texts */
 	struct ss_u64map gpus, kernels, markers;	/* by handle, id and correlation; the last two: numbers of texts */
 	struct ss_u64map registers;	/* of kernels, of a work item */
 	SS_VEC(struct ss_str) texts;
@@ -134,7 +135,10 @@ static bool take_agent(struct reader *r)
 		/* All processes see the same. */
 		uint32_t at = ss_u64map_add(&r->gpus, handle_of(n, "id"), r->ngpus);
 		r->o->no_memory |= at == SS_NONE;
-		r->ngpus += at == r->ngpus;
+		if (at == r->ngpus) {
+			r->ngpus++;
+			r->o->no_memory |= !ss_vec_push(&r->gpu_names, keep(r, ss_jnode_text(n, "name")));
+		}
 	}
 	return there;
 }
@@ -404,12 +408,15 @@ bool ss_rocprof_read(const struct ss_file *f, struct ss_space_out *o, struct ss_
 	bool first = walk(r, f, false);
 	loss->cut = !(walk(r, f, true) && first);
 	bool ok = !o->no_memory && ss_name_processes(o, NULL, NULL);
+	for (size_t i = 0; i < r->gpu_names.n; i++)
+		ss_gpu_is_amd(o, (int64_t)i, r->texts.v[r->gpu_names.v[i]]);
 	*hostname = r->hostname;
 	ss_u64map_free(&r->gpus);
 	ss_u64map_free(&r->kernels);
 	ss_u64map_free(&r->registers);
 	ss_u64map_free(&r->markers);
 	ss_vec_free(&r->texts);
+	ss_vec_free(&r->gpu_names);
 	ss_arena_release(&r->scratch);
 	ss_arena_release(&r->event.scratch);
 	free(r);

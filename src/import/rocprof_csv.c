@@ -70,7 +70,9 @@ bool ss_rocprof_csv_is(struct ss_str head)
 	return first && ss_str_contains(line, SS_STR("\"Correlation_Id\"")) && ss_str_contains(line, SS_STR("\"Start_Timestamp\""));
 }
 
-/* A cell, without its quotes. Two quotes within are left as they are: names of kernels have none. */
+/*
+ * A cell, without its quotes. Two quotes within are left as they are: names of kernels have none.
+ */
 static struct ss_str take_cell(struct reader *r, char *behind)
 {
 	struct ss_str s = r->rest;
@@ -126,6 +128,8 @@ static int64_t number(const struct reader *r, enum column c)
 static void place_on_gpu(struct reader *r, int64_t agent)
 {
 	uint32_t plane = ss_gpu_plane(r->o, agent);
+	if (plane != SS_NONE && !r->o->planes.v[plane].own.n)
+		ss_gpu_is_amd(r->o, agent, SS_STR(""));
 	int64_t stream = number(r, C_STREAM) ? number(r, C_STREAM) : number(r, C_QUEUE);
 	ss_gpu_event_int(&r->event, "correlation", number(r, C_CORRELATION));
 	ss_gpu_event_place(&r->event, r->o, plane, plane == SS_NONE ? SS_NONE : ss_gpu_stream(r->o, plane, 0, stream));

@@ -1,6 +1,7 @@
 /* test_nsys.c - exports of Nsight Systems and results of rocprofv3: what becomes of their rows. */
 #include "unit.h"
 
+#include "model/device/env.h"
 #include "model/host/host.h"
 #include "model/host/identity.h"
 #include "model/host/plane.h"
@@ -189,12 +190,19 @@ static void damage_is_survived(void **state)
 	free(bytes);
 }
 
+static void is_gpu(const char *name, const char *model)
+{
+	struct ss_arena a = { 0 };
+	assert_str(ss_gpu_model_name(plane(name), &a), model);
+	ss_arena_release(&a);
+}
+
 static void results_of_rocprofv3(void **state)
 {
 	(void)state;
 	open_bytes(SS_STR("{\"rocprofiler-sdk-tool\": [{\"metadata\": {\"pid\": 77, \"node\": {\"hostname\": \"amd1\"}},"
 			  "\"agents\": [{\"id\": {\"handle\": 1}, \"type\": 1}, {\"id\": {\"handle\": 9}, \"type\": 2}, "
-			  "{\"id\": {\"handle\": 8}, \"type\": 2}],"
+			  "{\"id\": {\"handle\": 8}, \"type\": 2, \"name\": \"gfx942\"}],"
 			  "\"buffer_records\": {\"kernel_dispatch\": [{\"kind\": 1, \"operation\": 0, \"thread_id\": 5, "
 			  "\"correlation_id\": {\"internal\": 3},"
 			  "\"start_timestamp\": 2000, \"end_timestamp\": 2600, \"dispatch_info\": {\"agent_id\": {\"handle\": "
@@ -232,6 +240,7 @@ static void results_of_rocprofv3(void **state)
 	assert_int_equal(stat_of("/host:CPU", thread, 0, "step_num").u, 4);
 	assert_str(name_of("/host:CPU", thread, 1), "hipLaunchKernel");
 	assert_str(ss_host_hostname(&host), "amd1");
+	is_gpu("/device:GPU:1", "AMD GPU - gfx942");
 	assert_int_equal(host.x.nnotes, 1);
 	ss_host_close(&host);
 }
@@ -243,8 +252,8 @@ static void databases_of_rocprofv3(void **state)
 		database("CREATE TABLE rocpd_string_0a(id, string); INSERT INTO rocpd_string_0a VALUES(1, 'hipLaunchKernel'), "
 			 "(2, 'step 8'),"
 			 "(3, 'MEMORY_COPY_DEVICE_TO_HOST');"
-			 "CREATE TABLE rocpd_info_agent_0a(id, type); INSERT INTO rocpd_info_agent_0a VALUES(1, 'CPU'), (2, "
-			 "'GPU'), (3, 'GPU');"
+			 "CREATE TABLE rocpd_info_agent_0a(id, type, name); INSERT INTO rocpd_info_agent_0a VALUES(1, 'CPU', "
+			 "'EPYC'), (2, 'GPU', 'gfx90a'), (3, 'GPU', 'gfx942');"
 			 "CREATE TABLE rocpd_info_kernel_symbol_0a(id, kernel_name, display_name);"
 			 "INSERT INTO rocpd_info_kernel_symbol_0a VALUES(4, '_Z4gemm', 'gemm');"
 			 "CREATE TABLE rocpd_info_process_0a(id, pid); INSERT INTO rocpd_info_process_0a VALUES(1, 700);"
@@ -274,6 +283,7 @@ static void databases_of_rocprofv3(void **state)
 			assert_int_equal(stat_of("/host:CPU", &cpu->lines[i], 1, "correlation_id").u, 5);
 		}
 	assert_str(ss_host_hostname(&host), "amd2");
+	is_gpu("/device:GPU:1", "AMD GPU - gfx942");
 	assert_int_equal(host.x.nnotes, 1);
 	ss_host_close(&host);
 }
@@ -292,6 +302,7 @@ static void tables_of_rocprofv3(void **state)
 	assert_int_equal(queue->ev.n, 1);
 	assert_str(name_of("/device:GPU:4", queue, 0), "void f<int, 2>(a, b)");
 	assert_int_equal(queue->ev.dur_ps[0], 250000);
+	is_gpu("/device:GPU:4", "AMD GPU");
 	assert_true(ss_str_contains(stat_of("/device:GPU:4", queue, 0, "kernel_details").s, SS_STR("grid:10,1,1 block:64,1,1")));
 	/* The row that ends before it begins, the one that is cut off, and what such a file is. */
 	assert_int_equal(host.x.nnotes, 3);
