@@ -6,6 +6,7 @@
  * Each side is ranked by self time and cut after 500 ops. Host rows have zeros in columns of the
  * device and the other way round.
  */
+#include "tools/op_cells.h"
 #include "tools/tool.h"
 
 #include "model/device/env.h"
@@ -245,15 +246,6 @@ static void say_side(struct ss_result *out, const struct ss_table *t, const char
 	       ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "run").s);
 }
 
-/* Kernels without an operation run in the time that is IDLE by XProf's definition. */
-static bool has_kernels_alone(const struct ss_kernels *k)
-{
-	for (size_t i = 0; i < k->n; i++)
-		if (!k->v[i].op_name.n && k->v[i].total_ns)
-			return true;
-	return false;
-}
-
 static void say_idle(struct ss_result *out, const struct ss_table *t, bool kernels_alone)
 {
 	for (size_t i = 0; i < t->nrows; i++)
@@ -281,7 +273,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	say_side(out, t, "Device", "device's");
 	say_side(out, t, "Host", "host's");
 	if (device)
-		say_idle(out, ss_result_at(out, 0), has_kernels_alone(&ops->kernels));
+		say_idle(out, ss_result_at(out, 0), ss_has_kernels_alone(&ops->kernels));
 	else if (t->nrows)
 		ss_result_say(out, SS_STR("No operation of a framework was traced on a device."));
 	return true;

@@ -212,16 +212,20 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	struct ss_greatest kind = ss_greatest_kind(t, "total_self_time", "category");
 	struct ss_greatest again =
 		ss_greatest_row(t, "total_self_time", "hlo_rematerialization", "Yes");
-	(void)q;
-	(void)err;
+	const struct ss_ops *ops = ss_model_ops(q->model, err);
+	if (!ops)
+		return false;
 	if (top.row == SS_NPOS)
 		return true;
+	/* The whole of the table's percentages: idle time is part of it. */
+	double percent = ss_cell_f64(t, top.row, "total_self_time_percent");
+	double whole_us = percent > 0 ? 100 * top.value / percent : top.sum;
 	struct ss_str op = ss_cell_str(t, top.row, "tf_op_name"), name = ss_cell_str(t, top.row, "hlo_op_name");
 	/* "aten::mm/gemm": a kernel that an operator launched. */
 	bool launched = op.n && op.n < name.n && ss_str_starts(name, op) && name.p[op.n] == '/';
 	ss_say(out, "'" SS_FMT "' takes the most time of all operations: %s, in %s.",
 	       SS_ARG(name),
-	       ss_share_words(SS_UNIT_US, top.value, top.sum).s,
+	       ss_share_words(SS_UNIT_US, top.value, whole_us).s,
 	       ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "run").s);
 	if (op.n)
 		ss_say(out, "It was %s '" SS_FMT "'.", launched ? "launched by" : "compiled from", SS_ARG(op));
@@ -229,12 +233,18 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	    !ss_str_is(ss_cell_str(t, kind.row, "category"), "unknown"))
 		ss_say(out, "The category with the most time is '" SS_FMT "': %s.",
 		       SS_ARG(ss_cell_str(t, kind.row, "category")),
-		       ss_share_words(SS_UNIT_US, kind.value, kind.sum).s);
+		       ss_share_words(SS_UNIT_US, kind.value, whole_us).s);
 	if (again.row != SS_NPOS)
 		ss_say(out,
 		       "Operations that are computed again to save memory (rematerialization) "
 		       "take %s.",
-		       ss_share_words(SS_UNIT_US, again.sum, top.sum).s);
+		       ss_share_words(SS_UNIT_US, again.sum, whole_us).s);
+	if (whole_us - top.sum > 0.0005 * whole_us) {
+		const char *words = ss_has_kernels_alone(&ops->kernels)
+					    ? "The devices are idle, or run kernels of no operation, for %s of their time."
+					    : "No operation runs for %s of the devices' time.";
+		ss_say(out, words, ss_share_words(SS_UNIT_US, whole_us - top.sum, whole_us).s);
+	}
 	return true;
 }
 

@@ -59,3 +59,11 @@ bool ss_op_is_outside_compilation(const struct ss_op *op)
 	return ss_str_ends(op->provenance, SS_STR(":XlaSendToHost")) ||
 	       ss_str_ends(op->provenance, SS_STR(":XlaRecvFromHost"));
 }
+
+bool ss_has_kernels_alone(const struct ss_kernels *k)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (!k->v[i].op_name.n && k->v[i].total_ns)
+			return true;
+	return false;
+}

@@ -17,5 +17,9 @@ struct ss_str ss_program_cell(const struct ss_op *op, struct ss_arena *arena);
 struct ss_str ss_instruction_name(struct ss_str expression);
 /* Does the operation talk to the host from outside of what XLA compiled? */
 bool ss_op_is_outside_compilation(const struct ss_op *op);
+/*
+ * Are there kernels without an operation? They run in the time that is IDLE by XProf's definition.
+ */
+bool ss_has_kernels_alone(const struct ss_kernels *k);
 
 #endif

@@ -304,6 +304,31 @@ def shares_agree(c):
         whole, busy = (rows('op_profile', name, t)[0][0]['time_ps'] for t in ('by_program', 'by_program_exclude_idle'))
         shares = [props['device_idle_time_percent']['value'] / 100, idle, 1 - busy / whole, 1 - sum(r['total_self_time'] for r in hlo) * 1e6 / whole]
         c.check(f'{name}: idle in the overview, framework_op_stats, op_profile and hlo_stats', all(near(shares[0], s) for s in shares), str(shares))
+        said = answer('tool', 'hlo_stats', os.path.join(profiles.ROOT, name))['conclusion']['text']
+        c.check(f'{name}: the largest operation in the sentence of hlo_stats and in its table',
+                f"({hlo[0]['total_self_time_percent']:.1f}%)" in said, f"{said} {hlo[0]['total_self_time_percent']}")
+
+
+def names_lost(c, scratch):
+    """A file that ends before the names of a core's operations: what ran is not known, but the core was not idle."""
+    path = os.path.join(scratch, 'plugins', 'profile', 'run', 'host0.xplane.pb')
+    os.makedirs(os.path.dirname(path))
+    with open(os.path.join(profiles.ROOT, 'synth_tpu_2cores', 'plugins', 'profile', 'run', 'host0.xplane.pb'), 'rb') as f:
+        space = xspace.parse(f.read())
+    planes = xspace.get_all(space, 1)
+    second = next(p for p in planes if xspace.text(p, 2) == '/device:TPU:1')
+    lines = xspace.serialize([f for f in second if f[0] in (1, 2, 3)])
+    whole = len(xspace.serialize(second))
+    with open(path, 'wb') as f:
+        f.write(xspace.serialize([[1, 2, p] for p in planes if p is not second]) + b'\x0a' + varint(whole) + lines)
+
+    def idle_of(where):
+        t = json.loads(c.run(['tool', 'framework_op_stats', where, '--format', 'json']).stdout)['tables'][0]
+        rows = [dict(zip([col['id'] for col in t['cols']], row)) for row in zip(*t['data'])]
+        return [r['total_self_time'] for r in rows if r['operation'] == 'IDLE' and r['host_or_device'] == 'Device'][0]
+
+    whole, cut = idle_of(os.path.join(profiles.ROOT, 'synth_tpu_2cores')), idle_of(scratch)
+    c.check('a core whose names are lost is idle as long as before', abs(whole - cut) < 1e-6, f'{whole} {cut}')
 
 
 def programs(c, scratch):
@@ -1079,6 +1104,7 @@ def check_all(binary, scratch):
         part(c, scratch)
     parts_of_all_kinds(c, os.path.join(scratch, 'kinds'))
     elements_of_parts(c, os.path.join(scratch, 'elements'))
+    names_lost(c, os.path.join(scratch, 'names_lost'))
     transfers_and_waits(c, os.path.join(scratch, 'meeting'))
     scattered(c, os.path.join(scratch, 'scattered'))
     exports_in_one_directory(c, os.path.join(scratch, 'exports'))

@@ -51,6 +51,7 @@ struct open_event {
 	uint64_t step_children_ps; /* of those in steps */
 	int64_t group;
 	uint32_t sum; /* SS_NONE: the event is no operation, but contains some */
+	bool nameless;
 };
 
 struct collective {
@@ -86,6 +87,7 @@ struct pass {
 	uint32_t *touched;
 	size_t cat_cap, seen_cap, touched_cap, ntouched;
 	int64_t first_ps, last_ps; /* span of the plane */
+	uint64_t nameless_ps;	   /* of events whose names a damaged file lost: what ran is not known, but it was not idle */
 	bool any;
 	struct ss_stat_projection projection[2]; /* op_stats without the group; with it */
 	/* Of the line in progress; the second: see ss_line_group_at. */
@@ -310,6 +312,8 @@ static bool pop(struct pass *s)
 	 * What is no operation still says that the step had some: older compilers give them no
 	 * symbols.
 	 */
+	if (e.nameless)
+		s->nameless_ps += dur_ps > e.children_ps ? dur_ps - e.children_ps : 0;
 	if (e.sum == SS_NONE)
 		return e.group == SS_NO_GROUP || begin_run(s, e.group);
 	struct sum *sum = &s->sums.v[e.sum];
@@ -368,7 +372,7 @@ static bool add_event(struct pass *s, const struct ss_line *l, uint32_t i)
 	if (known && !*known && !(*known = read_meta(s, meta)))
 		return false;
 	struct open_event open = { begin_ps, end_ps, 0, 0, e.group,
-				   known && *known != SS_NONE ? *known - 1 : SS_NONE };
+				   known && *known != SS_NONE ? *known - 1 : SS_NONE, !known };
 	if (open.sum != SS_NONE) {
 		struct sum *sum = &s->sums.v[open.sum];
 		uint64_t times = ss_xevents_occurrences(&l->ev, i);
@@ -448,7 +452,8 @@ static bool make_ops(struct pass *s)
 							   ss_safe_u64((double)db->v[i].self_ps *
 								       (double)db->v[i].normalized_ps /
 								       (double)db->v[i].time_ps));
-	return ss_op_db_finish(db, s->any ? ss_safe_between(s->first_ps, s->last_ps) : ss_quirk_empty_plane_ps());
+	uint64_t span_ps = s->any ? ss_safe_between(s->first_ps, s->last_ps) : ss_quirk_empty_plane_ps();
+	return ss_op_db_finish(db, span_ps > s->nameless_ps ? span_ps - s->nameless_ps : 0);
 }
 
 static int by_group(const void *a, const void *b)
