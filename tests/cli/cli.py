@@ -849,6 +849,12 @@ def exports_in_one_directory(c, scratch):
     c.check('exports that overlap one after the other', runs_of(c, many) == want, runs_of(c, many))
 
 
+def advice_of_the_program(c):
+    """Transfers between slices of TPUs are communication."""
+    text = c.case(['summary', os.path.join(profiles.ROOT, 'synth_dcn_2hosts')], 0, 'Exposed communication .* in recv-done.1')
+    c.check('transfers between slices are no copies', 'copies' not in text, text)
+
+
 def sole_profile(name):
     for folder, _, files in os.walk(os.path.join(ROOT, 'tests', 'data', 'profiles', name)):
         for f in files:
@@ -1104,6 +1110,7 @@ def check_all(binary, scratch):
         part(c, scratch)
     parts_of_all_kinds(c, os.path.join(scratch, 'kinds'))
     elements_of_parts(c, os.path.join(scratch, 'elements'))
+    advice_of_the_program(c)
     names_lost(c, os.path.join(scratch, 'names_lost'))
     transfers_and_waits(c, os.path.join(scratch, 'meeting'))
     scattered(c, os.path.join(scratch, 'scattered'))

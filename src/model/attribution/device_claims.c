@@ -53,6 +53,10 @@ static struct device_kind kind_of(const struct ss_plane *p, uint32_t meta)
 		set(&k, SS_TIME_COPY, SS_RANK_COPY);
 		return k;
 	}
+	if (ss_is_slice_transfer(p, meta)) {
+		set(&k, SS_TIME_COLLECTIVE, SS_RANK_COLLECTIVE);
+		return k;
+	}
 	switch (ss_device_event_work(p, meta)) {
 	case SS_WORK_UNKNOWN:
 		return k;
@@ -65,7 +69,6 @@ static struct device_kind kind_of(const struct ss_plane *p, uint32_t meta)
 		set(&k, SS_TIME_COPY, SS_RANK_COPY);
 		break;
 	case SS_WORK_DEVICE_WAIT_HOST:
-		/* "host recv" is how slices talk to each other, too. */
 		set(&k, ss_str_contains(category, SS_STR("infeed")) ? SS_TIME_INPUT : SS_TIME_COPY,
 		    SS_RANK_DEVICE_WAITS);
 		break;

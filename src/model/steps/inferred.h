@@ -84,6 +84,11 @@ bool ss_is_collective(struct ss_str category);
 bool ss_is_work_line(const struct ss_plane *p, const struct ss_line *l);
 /* The work of an event on a line of a device; SS_WORK_UNKNOWN: it only contains others. */
 enum ss_work ss_device_event_work(const struct ss_plane *p, uint32_t meta);
+/*
+ * Is it a part of a transfer between slices of a multislice TPU? Its category is that of transfers
+ * from and to the host, through whose network it goes.
+ */
+bool ss_is_slice_transfer(const struct ss_plane *p, uint32_t meta);
 
 /*
  * When work was done, gathered from lines one after another. Lines mostly do the same at the same

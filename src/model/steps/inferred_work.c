@@ -166,6 +166,49 @@ enum ss_work ss_device_event_work(const struct ss_plane *p, uint32_t meta)
 	return work_of_category(known ? ss_xstat_str(&s) : ss_event_name(p, meta));
 }
 
+static struct ss_str hlo_category(const struct ss_plane *p, uint32_t meta)
+{
+	struct ss_xstat s;
+	return ss_xstats_find(ss_xevent_meta_stats(p->x, meta), SS_STAT_HLO_CATEGORY, &s) ? ss_xstat_str(&s) : SS_STR("");
+}
+
+/* Only the send and the receive say between which slices they are, not what waits for their end. */
+static bool names_slices(const struct ss_plane *p, uint32_t meta)
+{
+	struct ss_xstat s;
+	return ss_xstats_find(ss_xevent_meta_stats(p->x, meta), SS_STAT_DCN_COLLECTIVE_INFO, &s) ||
+	       ss_str_contains(p->x->event_meta[meta].name, SS_STR("_xla_megascale_"));
+}
+
+static int64_t program_of(const struct ss_plane *p, uint32_t meta)
+{
+	struct ss_xstat s;
+	return ss_xstats_find(ss_xevent_meta_stats(p->x, meta), SS_STAT_PROGRAM_ID, &s) ? ss_xstat_int_or_uint(&s) : 0;
+}
+
+bool ss_is_slice_transfer(const struct ss_plane *p, uint32_t meta)
+{
+	struct ss_str c = meta < p->x->nevent_meta ? hlo_category(p, meta) : SS_STR("");
+	if (!ss_str_starts(c, SS_STR("host send")) && !ss_str_starts(c, SS_STR("host recv")))
+		return false;
+	if (names_slices(p, meta))
+		return true;
+	if (!ss_str_ends(c, SS_STR("-done")))
+		return false;
+	/* An end is of a transfer between slices if its program has no other kind. */
+	struct ss_str begin = ss_str_sub(c, 0, c.n - strlen("-done"));
+	int64_t program = program_of(p, meta);
+	bool any = false;
+	for (uint32_t i = 0; i < p->x->nevent_meta; i++) {
+		if (!ss_str_eq(hlo_category(p, i), begin) || program_of(p, i) != program)
+			continue;
+		if (!names_slices(p, i))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 bool ss_busy_add(struct ss_busy *b, int64_t begin_ps, int64_t end_ps, enum ss_work work)
 {
 	struct ss_work_span *last = b->n > b->first ? &b->v[b->n - 1] : NULL;

@@ -27,7 +27,7 @@ enum ss_meaning ss_event_meaning(const struct ss_plane *p, uint32_t meta)
 	struct ss_str text = category_or_name(p, meta);
 	if (is_copy(text))
 		return SS_MEANING_COPY;
-	if (is_transfer(text))
+	if (is_transfer(text) || ss_is_slice_transfer(p, meta))
 		return SS_MEANING_COMMUNICATION;
 	switch (ss_device_event_work(p, meta)) {
 	case SS_WORK_UNKNOWN:
