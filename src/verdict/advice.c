@@ -85,7 +85,12 @@ static const struct advice {
 	  .with = SS_TRAIT_COMPILED },
 	{ SS_CAUSE_DISPATCH, TORCH, ON_DEVICE,
 	  "Capture the step in a CUDA graph (torch.cuda.graph), so that one call starts all kernels.", 0, 0 },
-	{ SS_CAUSE_DISPATCH, ANY, ANYWHERE, "Do more work per operation, for example with larger batches.", 0, 0 },
+	{ SS_CAUSE_DISPATCH, ANY, ANYWHERE, "Do more work per operation, for example with larger batches.",
+	  .without = SS_TRAIT_NO_PYTHON },
+	{ SS_CAUSE_DISPATCH, ANY, ON_DEVICE,
+	  "Do more work per kernel: join small kernels that follow each other, or capture them in a graph (CUDA graphs, HIP "
+	  "graphs).",
+	  .with = SS_TRAIT_NO_PYTHON },
 	{ SS_CAUSE_SYNC, JAX, ANYWHERE,
 	  "Read results later: keep losses as arrays and convert them every n-th step (float(), np.asarray and "
 	  "block_until_ready wait).", 0, 0 },
@@ -119,7 +124,11 @@ static const struct advice {
 	{ SS_CAUSE_COMPILE, ANY, ANYWHERE, "Start recording after a few warm-up steps: a first compilation is not repeated.",
 	  .with = SS_TRAIT_COMPILED_ONCE },
 	{ SS_CAUSE_TRANSFER, ANY, ON_DEVICE,
-	  "Overlap copies with compute: prefetch the next batch from pinned host memory.", 0, 0 },
+	  "Overlap copies with compute: prefetch the next batch from pinned host memory.",
+	  .without = SS_TRAIT_NO_PYTHON },
+	{ SS_CAUSE_TRANSFER, ANY, ON_DEVICE,
+	  "Overlap copies with compute: copy asynchronously from pinned host memory, on a stream of its own.",
+	  .with = SS_TRAIT_NO_PYTHON },
 	{ SS_CAUSE_TRANSFER, TORCH, ON_DEVICE,
 	  "Set pin_memory=True in the DataLoader, and use .to(device, non_blocking=True).", 0, 0 },
 	{ SS_CAUSE_TRANSFER, JAX, ANYWHERE,
@@ -148,10 +157,15 @@ static const struct advice {
 	  .without = SS_TRAIT_WAITS_FOR_OTHERS },
 	{ SS_CAUSE_COLLECTIVE, JAX | TF | TORCH_XLA | UNNAMED, ANYWHERE,
 	  "Send less: send gradients in a smaller type, accumulate them over several batches, or change the sharding.",
-	  .without = SS_TRAIT_WAITS_FOR_OTHERS },
+	  .without = SS_TRAIT_WAITS_FOR_OTHERS | SS_TRAIT_NO_PYTHON },
+	{ SS_CAUSE_COLLECTIVE, UNNAMED, ANYWHERE, "Send less: only what has changed, and in a smaller type where accuracy allows.",
+	  .with = SS_TRAIT_NO_PYTHON, .without = SS_TRAIT_WAITS_FOR_OTHERS },
 	{ SS_CAUSE_COLLECTIVE, JAX | TF | TORCH_XLA | UNNAMED, ANYWHERE,
 	  "Overlap communication with compute: use smaller buckets that start earlier.",
-	  .without = SS_TRAIT_WAITS_FOR_OTHERS },
+	  .without = SS_TRAIT_WAITS_FOR_OTHERS | SS_TRAIT_NO_PYTHON },
+	{ SS_CAUSE_COLLECTIVE, UNNAMED, ANYWHERE,
+	  "Overlap communication with compute: start it as soon as its data is ready (MPI_Isend, MPI_Irecv), and wait for it late.",
+	  .with = SS_TRAIT_NO_PYTHON, .without = SS_TRAIT_WAITS_FOR_OTHERS },
 	{ SS_CAUSE_COLLECTIVE, ANY, ANYWHERE,
 	  "Give the participants equal work between collective operations, or let them meet less often. Sending less does "
 	  "not help.",
@@ -188,7 +202,8 @@ static const struct advice {
 	{ SS_CAUSE_MEMORY_CAPACITY, TORCH, ON_DEVICE,
 	  "Recompute activations (torch.utils.checkpoint), and free gradients with zero_grad(set_to_none=True).", 0, 0 },
 	{ SS_CAUSE_MEMORY_CAPACITY, ANY, ANYWHERE,
-	  "Spread parameters and optimizer state over devices, or accumulate gradients over smaller batches.", 0, 0 },
+	  "Spread parameters and optimizer state over devices, or accumulate gradients over smaller batches.",
+	  .without = SS_TRAIT_NO_PYTHON },
 	{ SS_CAUSE_MEMORY_GROWTH, TORCH, ANYWHERE,
 	  "Do not keep tensors with their graphs: sum losses with .detach().", 0, 0 },
 	{ SS_CAUSE_MEMORY_GROWTH, ANY, ANYWHERE,
@@ -237,7 +252,10 @@ static const struct advice {
 	  .with = SS_TRAIT_PYTHON },
 	{ SS_CAUSE_IDLE, TORCH_XLA | UNNAMED, ANYWHERE,
 	  "Profile again with the host's threads and Python's calls recorded.",
-	  .without = SS_TRAIT_PYTHON },
+	  .without = SS_TRAIT_PYTHON | SS_TRAIT_NO_PYTHON },
+	{ SS_CAUSE_IDLE, UNNAMED, ANYWHERE,
+	  "Put a range (NVTX, ROCTx, or one of your tracer) around code that you suspect, so that the recording names it.",
+	  .with = SS_TRAIT_NO_PYTHON },
 	{ SS_CAUSE_IDLE, TORCH, ANYWHERE, "Profile again with the host's threads and Python's calls recorded.",
 	  .with = SS_TRAIT_OTHER_PROFILER, .without = SS_TRAIT_PYTHON },
 	{ SS_CAUSE_NONE, ANY, ANYWHERE, "Only less work, narrower types or a faster device can make it faster.", 0, 0 },
@@ -247,7 +265,8 @@ static unsigned traits_of(const struct ss_judge *j, const struct ss_verdict_find
 {
 	return f->traits | (j->habits & SS_HABIT_COMPILED ? SS_TRAIT_COMPILED : 0) |
 	       (j->habits & SS_HABIT_WORKERS ? SS_TRAIT_WORKERS : 0) | (j->habits & SS_HABIT_KERAS ? SS_TRAIT_KERAS : 0) |
-	       (j->habits & SS_HABIT_OTHER_PROFILER ? SS_TRAIT_OTHER_PROFILER : 0) | (j->has_python ? SS_TRAIT_PYTHON : 0);
+	       (j->habits & SS_HABIT_OTHER_PROFILER ? SS_TRAIT_OTHER_PROFILER : 0) | (j->has_python ? SS_TRAIT_PYTHON : 0) |
+	       (j->no_python ? SS_TRAIT_NO_PYTHON : 0);
 }
 
 static bool fits(const struct ss_judge *j, const struct advice *a, unsigned traits)

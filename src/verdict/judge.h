@@ -1,5 +1,6 @@
 /*
- * judge.h - the input of the rules, and the functions with which a rule adds a finding. Internal to this folder.
+ * judge.h - the input of the rules, and the functions with which a rule adds a finding. Internal to
+ * this folder.
  */
 #ifndef SS_VERDICT_JUDGE_H
 #define SS_VERDICT_JUDGE_H
@@ -27,13 +28,17 @@ struct ss_judge {
 	struct ss_judged_unit *units;
 	size_t nunits;
 	const struct ss_memory_peak *peak;
-	/* Of several hosts whose collectives could be joined; nsteps 0: not known. Of one host only who is absent. */
+	/*
+	 * Of several hosts whose collectives could be joined; nsteps 0: not known. Of one host only
+	 * who is absent.
+	 */
 	struct ss_straggler_verdict late;
 	bool of_threads;     /* devices of a program on a CPU, which are one unit, communicate */
 	uint32_t npresent;   /* how many of them, where all that take part are known and recorded; else 0 */
 	unsigned frameworks; /* bits of enum ss_framework; 0: unknown */
 	unsigned habits;     /* bits of enum ss_habit */
 	bool has_device, has_python;
+	bool no_python; /* of no host does the recording show that the program is one of Python */
 	struct ss_verdict *out;
 	SS_VEC(struct ss_verdict_finding) found;
 	SS_VEC(struct ss_not_judged) unknown;
@@ -45,7 +50,9 @@ struct ss_judge {
 double ss_unit_frac(const struct ss_judged_unit *u, enum ss_time_class c, enum ss_time_region r);
 double ss_unit_step_frac(const struct ss_judged_unit *u, enum ss_time_class c); /* usual and outlying steps */
 
-/* A class over all units: the mean of the units that have it, and the unit with the largest share. */
+/*
+ * A class over all units: the mean of the units that have it, and the unit with the largest share.
+ */
 struct ss_affected {
 	double frac;
 	size_t n; /* units that have it */

@@ -198,6 +198,11 @@ void ss_rule_transfer(struct ss_judge *j)
 			       ss_percent_of(f->share_frac).s, SS_ARG(s ? place_of(j, s) : SS_STR("between host and device")));
 }
 
+static const char *calls_missing(const struct ss_judge *j)
+{
+	return j->no_python ? "the calls of the program's functions were not recorded" : "Python's calls were not recorded";
+}
+
 void ss_rule_lock(struct ss_judge *j)
 {
 	const struct ss_judged_unit *u;
@@ -209,7 +214,7 @@ void ss_rule_lock(struct ss_judge *j)
 				 "time, in " SS_FMT ".",
 				 ss_percent_of(f->share_frac).s, SS_ARG(s ? place_of(j, s) : SS_STR("a lock")));
 	else if (!j->has_python)
-		ss_cannot_judge(j, SS_CAUSE_LOCK, "Python's calls were not recorded");
+		ss_cannot_judge(j, SS_CAUSE_LOCK, calls_missing(j));
 }
 
 void ss_rule_gc(struct ss_judge *j)
@@ -220,8 +225,8 @@ void ss_rule_gc(struct ss_judge *j)
 	if (f)
 		f->text = ss_say(j, "Python's garbage collector takes %s of the time (" SS_FMT ").",
 				 ss_percent_of(f->share_frac).s, SS_ARG(s ? place_of(j, s) : SS_STR("gc.collect")));
-	else if (!j->has_python)
-		ss_cannot_judge(j, SS_CAUSE_GC, "Python's calls were not recorded");
+	else if (!j->has_python && !j->no_python)
+		ss_cannot_judge(j, SS_CAUSE_GC, calls_missing(j));
 }
 
 static bool has_found(const struct ss_judge *j, enum ss_cause c)
@@ -362,7 +367,7 @@ void ss_rule_idle(struct ss_judge *j)
 				       "Nothing runs for %s of the time, and the recording does not show what the host does "
 				       "then: the " SS_FMT SS_FMT " shows no event there%s.",
 				       ss_percent_of(affected.frac).s, SS_ARG(thread), SS_ARG(at),
-				       h->has_python ? "" : " (Python's calls were not recorded)")
+				       h->has_python ? "" : j->no_python ? "" : " (Python's calls were not recorded)")
 			      : ss_say(j, "Nothing runs for %s of the time" SS_FMT ", and %s.", ss_percent_of(affected.frac).s,
 				       SS_ARG(at.n ? ss_say(j, " on %s " SS_FMT, ss_recording_word(j), SS_ARG(h->name)) : at),
 				       h->has_host ? "the recording does not show what the main thread does then"
@@ -370,5 +375,5 @@ void ss_rule_idle(struct ss_judge *j)
 	ss_prove(j, f, ss_say(j, SS_FMT " in which nothing was recorded", SS_ARG(ss_say_share(j, affected.worst))).p,
 		 ss_unit_step_frac(affected.worst, SS_TIME_UNKNOWN) - own_frac, "share", affected.worst, "trace_viewer@");
 	if (!h->has_python && !has_found(j, SS_CAUSE_HOST_CODE))
-		ss_cannot_judge(j, SS_CAUSE_HOST_CODE, "Python's calls were not recorded");
+		ss_cannot_judge(j, SS_CAUSE_HOST_CODE, calls_missing(j));
 }

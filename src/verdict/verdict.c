@@ -49,6 +49,7 @@ static bool list_units(struct ss_judge *j)
 		j->frameworks |= h->frameworks;
 		j->habits |= h->habits;
 		j->has_python = j->has_python || h->has_python;
+		j->no_python = (!i || j->no_python) && h->habits & SS_HABIT_NO_PYTHON;
 		j->has_device = j->has_device || (h->nunits && h->units[0].device.n);
 	}
 	if (!ss_collectives_join(who, j->nunits, waits))

@@ -4,8 +4,8 @@
  *
  * Made in one place from one attribution of time (model/attribution), and only rendered by
  * everybody else: the terminal, JSON, pages, other tools. A rule emits a finding only with the
- * figures that prove it; what a recording cannot show is listed, with the reason. Findings are ranked
- * by the time that would be saved without the cause (rank.c).
+ * figures that prove it; what a recording cannot show is listed, with the reason. Findings are
+ * ranked by the time that would be saved without the cause (rank.c).
  */
 #ifndef SS_VERDICT_VERDICT_H
 #define SS_VERDICT_VERDICT_H
@@ -36,7 +36,10 @@ struct ss_proof {
 	struct ss_str link; /* query of the page that shows it: "tool=...&view=..."; "" */
 };
 
-/* The conditions that select the advice for a finding: properties of the program and of the finding. */
+/*
+ * The conditions that select the advice for a finding: properties of the program and of the
+ * finding.
+ */
 enum ss_trait {
 	SS_TRAIT_COMPILED = 1,	       /* torch.compile is in use */
 	SS_TRAIT_WORKERS = 2,	       /* workers of the DataLoader are in use */
@@ -59,6 +62,7 @@ enum ss_trait {
 	SS_TRAIT_OTHER_PROFILER = 524288, /* not recorded by the framework's own profiler */
 	SS_TRAIT_FIXED_PARALLELISM = 2097152, /* the slow stage runs as many calls at a time as the program said */
 	SS_TRAIT_NO_THREADS = 1048576, /* idle: no thread of the host was recorded */
+	SS_TRAIT_NO_PYTHON = 4194304, /* nothing shows that the program is one of Python */
 	SS_TRAIT_COMPILED_ONCE = 32768, /* what was compiled was compiled for the first time */
 };
 
@@ -110,7 +114,10 @@ struct ss_verdict {
 bool ss_verdict_make(struct ss_verdict *out, struct ss_model *m, struct ss_arena *arena, struct ss_err *err);
 /* Only its steps, without the attribution: lists and pages take the step time from here. */
 bool ss_verdict_steps(struct ss_verdict *out, struct ss_model *m, struct ss_err *err);
-/* The facts (enum ss_facts) that the verdict needs. With several hosts, it also needs how they wait for each other. */
+/*
+ * The facts (enum ss_facts) that the verdict needs. With several hosts, it also needs how they wait
+ * for each other.
+ */
 unsigned ss_verdict_facts(const struct ss_model *m);
 
 #endif

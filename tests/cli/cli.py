@@ -839,6 +839,7 @@ def exports_in_one_directory(c, scratch):
     text = c.run(['summary', path]).stdout.decode()
     c.check('calls of MPI are communication', re.search(r'Exposed communication .* MPI_Recv: the other participants are not in the recording', text) and
             'own code' not in text and 'NVTX range' in text, text)
+    c.check('a program that shows no Python gets no advice on Python or training', not re.search('Python|batch|gradients', text), text)
     # The newest run is the one that was recorded last, not the file that was copied last.
     c.case(['summary', os.path.join(scratch, 'an_hour_apart')], 0, r'an_hour_apart\.b, ')
     many = os.path.join(scratch, 'chain')
@@ -849,8 +850,20 @@ def exports_in_one_directory(c, scratch):
     c.check('exports that overlap one after the other', runs_of(c, many) == want, runs_of(c, many))
 
 
-def advice_of_the_program(c):
-    """Transfers between slices of TPUs are communication."""
+def advice_of_the_program(c, scratch):
+    """PyTorch is recognised without its operators, and transfers between slices of TPUs are communication."""
+    os.makedirs(scratch)
+    for rank, late in ((0, 0), (1, 3000)):
+        events = []
+        for step in range(8):
+            at = 10_000 * step
+            events += [{'ph': 'X', 'cat': 'user_annotation', 'name': f'ProfilerStep#{step}', 'pid': 1, 'tid': 1, 'ts': at, 'dur': 9000},
+                       {'ph': 'X', 'cat': 'cpu_op', 'name': 'c10d::allreduce_', 'pid': 1, 'tid': 1, 'ts': at + 3000 + late, 'dur': 50},
+                       {'ph': 'X', 'cat': 'user_annotation', 'name': 'gloo:all_reduce', 'pid': 1, 'tid': 2, 'ts': at + 3005 + late, 'dur': 5000 - late}]
+        trace = {'schemaVersion': 1, 'host_name': 'vm', 'distributedInfo': {'backend': 'gloo', 'rank': rank, 'world_size': 2}, 'traceEvents': events}
+        with open(os.path.join(scratch, f'rank-{rank}.json'), 'w') as f:
+            json.dump(trace, f)
+    c.case(['summary', scratch], 0, r"DistributedDataParallel's no_sync\(\)")
     text = c.case(['summary', os.path.join(profiles.ROOT, 'synth_dcn_2hosts')], 0, 'Exposed communication .* in recv-done.1')
     c.check('transfers between slices are no copies', 'copies' not in text, text)
 
@@ -1110,7 +1123,7 @@ def check_all(binary, scratch):
         part(c, scratch)
     parts_of_all_kinds(c, os.path.join(scratch, 'kinds'))
     elements_of_parts(c, os.path.join(scratch, 'elements'))
-    advice_of_the_program(c)
+    advice_of_the_program(c, os.path.join(scratch, 'advice'))
     names_lost(c, os.path.join(scratch, 'names_lost'))
     transfers_and_waits(c, os.path.join(scratch, 'meeting'))
     scattered(c, os.path.join(scratch, 'scattered'))

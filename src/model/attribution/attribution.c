@@ -1,6 +1,7 @@
 /* attribution.c - see attribution.h: one host, then all of them. */
 #include "model/attribution/attribution.h"
 
+#include "base/icontains.h"
 #include "base/map.h"
 #include "base/safe.h"
 #include "model/attribution/build.h"
@@ -139,7 +140,29 @@ static void note_framework(struct ss_time_host *out, struct ss_str name)
 			out->frameworks |= words[i].framework;
 }
 
-/* "jit(train_step)/..." is an operation's name in JAX; PyTorch's kernels are told without operators, too. */
+static bool says_python(const struct ss_plane *p)
+{
+	if (ss_str_icontains(p->x->name, SS_STR("python")))
+		return true;
+	for (uint32_t i = 0; i < p->nlines; i++)
+		if (ss_str_icontains(p->lines[i].name, SS_STR("python")))
+			return true;
+	return false;
+}
+
+/* Profilers of a system record programs in any language. */
+static bool shows_no_python(const struct ss_attr_build *b)
+{
+	bool no = b->h->imported.any && !b->out->frameworks;
+	for (uint32_t i = 0; no && i < b->h->nplanes; i++)
+		no = !says_python(&b->h->planes[i]);
+	return no;
+}
+
+/*
+ * "jit(train_step)/..." is an operation's name in JAX; PyTorch's kernels are told without
+ * operators, too.
+ */
 static void note_frameworks(struct ss_attr_build *b)
 {
 	for (uint32_t i = 0; b->host && i < b->host->x->nevent_meta; i++) {
@@ -149,7 +172,9 @@ static void note_frameworks(struct ss_attr_build *b)
 		if (ss_str_contains(name, SS_STR("PyFunc:")) || ss_str_ends(name, SS_STR(":EagerPyFunc")))
 			b->out->python_input = true;
 	}
-	if (b->out->frameworks & SS_FW_PYTORCH && b->h->imported.any && !ss_host_is_kineto(b->h))
+	if (ss_host_is_kineto(b->h))
+		b->out->frameworks |= SS_FW_PYTORCH;
+	else if (b->out->frameworks & SS_FW_PYTORCH && b->h->imported.any)
 		b->out->habits |= SS_HABIT_OTHER_PROFILER;
 	for (uint32_t k = 0; !b->out->frameworks && k < b->nplanes; k++) {
 		const struct ss_plane *p = &b->planes[k];
@@ -163,6 +188,8 @@ static void note_frameworks(struct ss_attr_build *b)
 				b->out->frameworks |= SS_FW_JAX;
 		}
 	}
+	if (shows_no_python(b))
+		b->out->habits |= SS_HABIT_NO_PYTHON;
 }
 
 static uint64_t input_ps(const struct ss_time_host *t)
@@ -297,7 +324,10 @@ static struct ss_time_host blank_host(struct ss_str name, const struct ss_window
 	};
 }
 
-/* Is it PyTorch's, of a machine without a GPU? Where there is one, it may work without being recorded. */
+/*
+ * Is it PyTorch's, of a machine without a GPU? Where there is one, it may work without being
+ * recorded.
+ */
 static bool runs_on_cpu_alone(const struct ss_attr_build *b)
 {
 	struct ss_err err = { 0 };
@@ -393,7 +423,10 @@ static void *build_host(void *owner, struct ss_err *err)
 	}
 	own->out = blank_host(h->name, w);
 	struct ss_attr_build b = { .h = h, .planes = h->planes, .nplanes = h->nplanes, .arena = &own->arena, .out = &own->out };
-	/* Allocations first: reading them takes memory for a moment, as the claims of attribution do until its end. */
+	/*
+	 * Allocations first: reading them takes memory for a moment, as the claims of attribution
+	 * do until its end.
+	 */
 	bool ok = ss_host_is_raw(h) || (ss_host_load(h, err) &&
 					ss_memory_trend_read(&own->out.memory, h, &own->out.windows, err) && attribute(&b, err));
 	free_build(&b);

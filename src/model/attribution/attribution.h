@@ -1,6 +1,6 @@
 /*
- * attribution.h - where the time of a program went: each moment of the recording belongs to exactly one
- * class.
+ * attribution.h - where the time of a program went: each moment of the recording belongs to exactly
+ * one class.
  *
  * It covers the recording from the begin of the first step to the end of the last (all of it if no
  * steps are known), once for each device, and once for the program if a host has no device
@@ -10,8 +10,9 @@
  * the thread that starts the programs. Time without an explanation is unknown. The classes of a
  * step, and those between the steps, add up to the whole.
  *
- * Part of struct ss_host; for all hosts a fold (fold.h): hosts are visited, not held. Memory for one
- * host is linear in the events that claim time; the memory of a host is bounded (the limits below).
+ * Part of struct ss_host; for all hosts a fold (fold.h): hosts are visited, not held. Memory for
+ * one host is linear in the events that claim time; the memory of a host is bounded (the limits
+ * below).
  */
 #ifndef SS_MODEL_ATTRIBUTION_ATTRIBUTION_H
 #define SS_MODEL_ATTRIBUTION_ATTRIBUTION_H
@@ -54,7 +55,10 @@ enum ss_time_region {
 
 #define SS_MOST_SUBJECTS 8  /* kept of each class of a unit */
 #define SS_MOST_KEPT_STEPS 100000
-/* The limit of attributed devices of one host: each is combined with all events of the host's threads. */
+/*
+ * The limit of attributed devices of one host: each is combined with all events of the host's
+ * threads.
+ */
 #define SS_MOST_UNITS 128
 
 /* The name of a subject whose events have none, as in a file that is cut before its names. */
@@ -119,14 +123,15 @@ struct ss_time_host {
 
 enum ss_framework { SS_FW_JAX = 1, SS_FW_TENSORFLOW = 2, SS_FW_PYTORCH = 4, SS_FW_TORCH_XLA = 8 };
 /*
- * Measures that the program takes already, so that no advice recommends them: torch.compile, DataLoader
- * workers; Keras runs its loop.
+ * Measures that the program takes already, so that no advice recommends them: torch.compile,
+ * DataLoader workers; Keras runs its loop.
  */
 enum ss_habit {
 	SS_HABIT_COMPILED = 1,
 	SS_HABIT_WORKERS = 2,
 	SS_HABIT_KERAS = 4,
 	SS_HABIT_OTHER_PROFILER = 8, /* a program of PyTorch, recorded by another profiler than its own */
+	SS_HABIT_NO_PYTHON = 16,     /* nothing in the recording of such a profiler shows that the program is one of Python */
 };
 
 /* A part of the host, made in O(n log n) of its events. */
