@@ -80,7 +80,7 @@ static bool make_run(struct ss_model *m, void *arg, struct ss_arena *arena, stru
 	ss_out_json_str(o, env->device_type);
 	text_member(o, "hardware", ss_hardware_name(env->hardware));
 	number_member(o, "cores", env->core_count);
-	number_member(o, "hosts", env->host_count);
+	number_member(o, "hosts", env->hosts_unknown ? NAN : (double)env->host_count);
 	ss_out_printf(o, ",\"training\":%s", env->is_training ? "true" : "false");
 	int64_t start_ns = ss_timeline_start_unix_ns(m);
 	number_member(o, "recorded_s", start_ns > OLDEST_NS ? (double)start_ns / 1e9 : NAN);

@@ -69,7 +69,8 @@ static bool name_hosts(const struct ss_cluster *c, bool (*is)(const struct ss_cl
 		ss_buf_printf(&b, " and %u others", n - MOST_NAMED);
 	bool ok = ss_buf_ok(&b, "a note", &err);
 	struct ss_str names = ss_buf_get(&b);
-	struct ss_str text = ss_arena_printf(out->arena, "%u of %zu hosts %s: " SS_FMT, n, c->hosts.n, what, SS_ARG(names));
+	struct ss_str text = ss_arena_printf(out->arena, "%u of %zu %ss %s: " SS_FMT, n, c->hosts.n, ss_cluster_noun(c), what,
+					       SS_ARG(names));
 	ss_result_note(out, SS_WARNING, text);
 	ss_buf_free(&b);
 	return ok;
@@ -119,6 +120,9 @@ static bool say_notes(const struct ss_cluster *c, const char *cut, struct ss_res
 		  name_hosts(c, is_stranger, "run another program than the others and are not compared with them", out);
 	if (ok)
 		count_ranks(c, out);
+	if (ok && c->of_ranks)
+		ss_result_note(out, SS_INFO,
+			       SS_STR("the recordings do not name their hosts: each rank counts as a host of its own"));
 	for (size_t i = 0; ok && i < c->notes.n; i++) {
 		struct ss_str text = ss_arena_str(out->arena, c->notes.v[i].text);
 		ss_result_note(out, c->notes.v[i].warning ? SS_WARNING : SS_INFO, text);

@@ -178,13 +178,16 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		ss_result_say(out, SS_STR("The profile is of one host, and its recording is whole."));
 		return true;
 	}
+	const struct ss_cluster *c = ss_model_cluster(q->model, err);
+	if (!c)
+		return false;
 	if (bad == SS_NPOS) {
-		ss_say(out, "The recordings of all %zu hosts are whole.", t->nrows);
+		ss_say(out, "The recordings of all %zu %ss are whole.", t->nrows, ss_cluster_noun(c));
 		return say_late(q, out, err);
 	}
 	out->conclusion.mood = SS_MOOD_WARN;
-	ss_say(out, "%zu of %zu hosts have a whole recording; that of '" SS_FMT "'%s is " SS_FMT ".", whole, t->nrows,
-	       SS_ARG(ss_cell_str(t, bad, "host")), t->nrows - whole > 1 ? ", the first of the others," : "",
+	ss_say(out, "%zu of %zu %ss have a whole recording; that of '" SS_FMT "'%s is " SS_FMT ".", whole, t->nrows,
+	       ss_cluster_noun(c), SS_ARG(ss_cell_str(t, bad, "host")), t->nrows - whole > 1 ? ", the first of the others," : "",
 	       SS_ARG(ss_cell_str(t, bad, "state")));
 	return say_late(q, out, err);
 }

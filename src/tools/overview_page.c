@@ -234,15 +234,18 @@ static const struct ss_col environment_cols[] = {
 	STR("bns_address", "bns_address", NULL),
 };
 
-static void environment(const struct ss_env *env, struct ss_result *out)
+static void environment(const struct ss_env *env, bool as_xprof, struct ss_result *out)
 {
+	bool known = as_xprof || !env->hosts_unknown;
 	struct ss_table *t = ss_result_table(out, "run_environment", "Run environment",
 					     environment_cols, SS_COUNT(environment_cols));
 	struct ss_str tasks =
-		ss_arena_printf(out->arena, "%u (num tasks per host = %u)", env->task_count,
-				env->host_count ? env->task_count / env->host_count : 0);
-	ss_table_prop_num(t, "host_count", "Hosts", SS_UNIT_COUNT, env->host_count,
-			  "%.0f");
+		known ? ss_arena_printf(out->arena, "%u (num tasks per host = %u)", env->task_count,
+					env->host_count ? env->task_count / env->host_count : 0)
+		      : ss_arena_printf(out->arena, "%u", env->task_count);
+	if (known)
+		ss_table_prop_num(t, "host_count", "Hosts", SS_UNIT_COUNT, env->host_count,
+				  "%.0f");
 	ss_table_prop(t, "task_count", tasks);
 	ss_table_prop(t, "device_type", env->device_type);
 	ss_table_prop_num(t, "device_core_count", "Device cores", SS_UNIT_COUNT,
@@ -489,7 +492,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		drop_unknown(ss_result_at(out, 0), r.env->hardware);
 	if (!ss_input_steps_table(&r, out))
 		return ss_fail_mem(err);
-	environment(r.env, out);
+	environment(r.env, q->as_xprof, out);
 	recommendation(&r, out);
 	if (!latencies(q, r.env->is_training, out, err))
 		return false;

@@ -53,8 +53,8 @@ struct ss_str ss_clocks_words(const struct ss_cluster *c, struct ss_arena *arena
 	if (o.nknown + o.nunknown < 2)
 		done = SS_STR("There is one host: no clock is corrected.");
 	else if (o.most)
-		done = ss_arena_printf(arena, "Clocks are aligned by collectives: %zu of %zu hosts are corrected, '" SS_FMT
-				       "' most, by %s (uncertain by %s).", o.ncorrected, o.nknown + o.nunknown,
+		done = ss_arena_printf(arena, "Clocks are aligned by collectives: %zu of %zu %ss are corrected, '" SS_FMT
+				       "' most, by %s (uncertain by %s).", o.ncorrected, o.nknown + o.nunknown, ss_cluster_noun(c),
 				       SS_ARG(o.most->name), ss_value_words(SS_UNIT_US, fabs(o.most->clock.offset_ps) * 1e-6).s,
 				       ss_value_words(SS_UNIT_US, o.most->clock.uncertainty_ps * 1e-6).s);
 	else if (o.nknown > 1)

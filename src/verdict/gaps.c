@@ -79,8 +79,8 @@ static bool of_hosts(struct ss_judge *j, struct ss_model *m, struct ss_err *err)
 	struct ss_str names = c ? names_of(j, c, SS_HOST_MISSING, &n) : SS_STR("");
 	if (n)
 		add(j,
-		    ss_say(j, "%zu of %zu hosts %s not in the recording: " SS_FMT ". What %s is not known.", n, c->hosts.n,
-			   n == 1 ? "is" : "are", SS_ARG(names), n == 1 ? "it does" : "they do"),
+		    ss_say(j, "%zu of %zu %ss %s not in the recording: " SS_FMT ". What %s is not known.", n, c->hosts.n,
+			   ss_cluster_noun(c), n == 1 ? "is" : "are", SS_ARG(names), n == 1 ? "it does" : "they do"),
 		    false);
 	else if (c && c->nranks_missing)
 		add(j,

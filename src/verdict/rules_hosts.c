@@ -163,7 +163,9 @@ void ss_rule_straggler(struct ss_judge *j)
 	if (!f)
 		return;
 	f->subject = name;
-	const char *what = j->out->nhosts == 1 ? "Device" : known || !j->out->of_processes ? "Host" : "Process";
+	/* Of processes, a host is one that their names share. */
+	bool of_host = !j->out->of_processes || (known && !ss_str_eq(name, late->h->name));
+	const char *what = j->out->nhosts == 1 ? "Device" : of_host ? "Host" : "Process";
 	f->text = ss_say(
 		j,
 		"%s " SS_FMT

@@ -128,10 +128,10 @@ bool ss_verdict_steps(struct ss_verdict *out, struct ss_model *m, struct ss_err 
 	return all;
 }
 
-/* PyTorch writes a file for each process: "host3_1000" is one of "host3". */
+/* PyTorch writes a file for each process: "host3_1000" is one of "host3", "rank-3" one of a host that nobody names. */
 static bool are_processes(const struct ss_cluster *c)
 {
-	bool any = false;
+	bool any = c->of_ranks;
 	for (uint32_t i = 0; i < c->nparts; i++) {
 		const struct ss_cluster_part *p = &c->parts[i];
 		any |= p->is_rank && p->host < c->hosts.n && !ss_str_eq(c->hosts.v[p->host].name, p->file);

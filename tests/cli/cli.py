@@ -677,6 +677,10 @@ def transfers_and_waits(c, scratch):
     for i, name in enumerate(sorted(os.listdir(of))):
         shutil.copyfile(os.path.join(of, name), os.path.join(scratch + '_ranks', f'node{i % 2}_{i}.' + name.split('.', 1)[1]))
     c.case(['summary', scratch + '_ranks'], 0, 'processes: node0_0, node0_2, node1_1, node1_3\n')
+    # Ranks that name no host are no hosts, and how many hosts there are is not known.
+    text = c.case(['summary', of], 0, r'processes: rank-0, rank-1, rank-2, rank-3\n.*Tasks +4\n')
+    c.check('hosts that nobody names are not counted', 'Hosts' not in text and ' host rank-' not in text, text)
+    c.case(['tool', 'host_steps', of], 0, 'of all 4 ranks are whole', 'each rank counts as a host of its own')
 
 
 def verdict_of(c, path):

@@ -427,9 +427,9 @@ static bool note_clocks(struct ss_cluster *c)
 	}
 	if (seen > 1 && alone &&
 	    !ss_cluster_note(c, true,
-			     "no collective links %u of %u hosts to the others: times between them are "
+			     "no collective links %u of %u %ss to the others: times between them are "
 			     "not compared",
-			     alone, seen))
+			     alone, seen, ss_cluster_noun(c)))
 		return false;
 	return !failed || ss_cluster_note(c, true,
 					  "%u clocks could not be aligned: their estimates contradict the order of events; "

@@ -195,12 +195,19 @@ struct ss_cluster {
 	int64_t middle_ps;		/* of the recording: where offsets hold */
 	uint64_t nranks_missing; /* processes of the job, as its files tell (distributedInfo), without a file */
 	uint32_t nmissing;
+	bool of_ranks;			/* recordings of ranks that name no host: each rank counts as a host */
 	bool by_run;			/* collectives were joined by run ids */
 	struct ss_arena arena;
 	struct ss_strmap names;		/* what is in the arena once */
 	uint64_t clock_of_use, open_bytes; /* for ss_cluster_part */
 	pthread_mutex_t lock;		/* of unpacked parts */
 };
+
+/* What one of its hosts is: "host", "rank". */
+static inline const char *ss_cluster_noun(const struct ss_cluster *c)
+{
+	return c->of_ranks ? "rank" : "host";
+}
 
 /* The host's skeleton, packed: a part of the host. NULL on failure. */
 const struct ss_buf *ss_host_skeleton(struct ss_host *h, struct ss_err *err);

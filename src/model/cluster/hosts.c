@@ -487,6 +487,18 @@ static bool set_zeros(struct ss_cluster *c)
 			       c->nparts);
 }
 
+/* Nothing names a host: neither a recording, nor several files by what stands before their process. */
+static bool are_ranks(const struct ss_cluster *c)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < c->nparts; i++) {
+		if (!c->parts[i].is_rank || c->parts[i].hostname.n)
+			return false;
+		n += c->parts[i].host != SS_NO_HOST;
+	}
+	return n > 1 && n == c->hosts.n - c->nmissing;
+}
+
 bool ss_cluster_place(struct ss_cluster *c)
 {
 	struct placing w = { .c = c, .level = calloc(c->nparts + 1, 1), .left_out = calloc(c->nparts + 1, sizeof(bool)) };
@@ -501,5 +513,6 @@ bool ss_cluster_place(struct ss_cluster *c)
 		return false;
 	c->ndevices_expected = told > c->devices.n ? told : c->devices.n + (uint64_t)c->nmissing * per_host;
 	c->nranks_missing = ranks_missing(c);
+	c->of_ranks = are_ranks(c);
 	return set_zeros(c);
 }

@@ -237,6 +237,7 @@ static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact,
 	 */
 	bool took_part = h->source.state != SS_HOST_IS_UNREADABLE;
 	d->env.task_count += took_part;
+	d->env.hosts_unknown |= took_part && h->imported.any && (!h->x.nhostnames || !h->x.hostnames[0].n);
 	if ((took_part && ss_strmap_add(&d->names, ss_intern_str(&d->intern, ss_host_hostname(h))) == SS_NONE) ||
 	    !add_devices(d, h) ||
 	    !ss_places_add(&d->env.places, h, i, &d->intern) ||
@@ -252,6 +253,7 @@ static bool end(void *data, struct ss_err *err)
 	struct env_data *d = data;
 	(void)err;
 	d->env.host_count = d->names.n ? d->names.n : 1;
+	d->env.hosts_unknown &= d->env.task_count > 1;
 	d->env.task_count = d->env.task_count ? d->env.task_count : 1;
 	d->env.mxu_percent = d->mxu / d->env.task_count;
 	d->env.hbm_percent = d->hbm / d->env.task_count;

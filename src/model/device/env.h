@@ -39,6 +39,7 @@ struct ss_env {
 	struct ss_str device_type; /* "TPU v6 Lite", "Nvidia GPU (Hopper)", "CPU" */
 	enum ss_hardware hardware;
 	uint32_t host_count; /* distinct host names */
+	bool hosts_unknown;  /* several recordings, of which one is not a host's by its format and names none */
 	uint32_t task_count; /* profiles */
 	uint32_t core_count;
 	bool is_training;

@@ -2,7 +2,7 @@
  * overview.tsx - the first page of a profile: its answer in one sentence, then what it rests on.
  */
 import { column, numbers, prop, propNumber, propText, strings, table } from "../api/table";
-import { ALL_HOSTS, type Prop, type Result, type TableData } from "../api/types";
+import { type Prop, type Result, type TableData } from "../api/types";
 import { classes } from "../base/dom";
 import { count, percent, quantity, time_ps } from "../base/format";
 import { useTheme } from "../base/theme";
@@ -524,13 +524,11 @@ function rank(kind: string, beside: readonly string[]): number {
 
 function Environment({ table: t, session }: { table: TableData | undefined; session: Session }) {
 	const { run } = session;
-	const hosts = propNumber(t, "host_count");
 	const facts: [string, string, string][] = [
 		["device_type", "Device type", propText(t, "device_type")],
 		/* CPUs have none. */
 		["device_core_count", "Device cores", propNumber(t, "device_core_count") ? propText(t, "device_core_count") : ""],
-		/* Processes of one machine have one name. */
-		["host_count", session.host === ALL_HOSTS && (hosts ?? run.hosts.length) < run.hosts.length ? "Machines" : "Hosts", propText(t, "host_count") || count(run.hosts.length)],
+		["host_count", "Hosts", propText(t, "host_count")],
 		["task_count", "Tasks", propText(t, "task_count")],
 		["is_training", "Training", { true: "yes", false: "no" }[propText(t, "is_training")] ?? propText(t, "is_training")],
 		["batch_size", "Batch size", propText(t, "batch_size")],
