@@ -215,6 +215,31 @@ static struct ss_str what_of_unknown(struct ss_judge *j, const struct ss_judged_
 				     : "no event of the host says why");
 }
 
+/* "28 times", "once", "not". */
+static struct ss_str times(struct ss_judge *j, uint64_t n)
+{
+	return n == 0 ? SS_STR("not") : n == 1 ? SS_STR("once") : ss_say(j, "%llu times", (unsigned long long)n);
+}
+
+/*
+ * "; aten::copy_ runs 28 times in each of these steps and 4 times in most others, which takes 60 ms
+ * more a step"; "" where nothing does.
+ */
+static struct ss_str what_is_more(struct ss_judge *j, const struct ss_judged_unit *u, enum ss_time_class c)
+{
+	const struct ss_more_often *m = &u->h->more_often;
+	size_t n = u->h->windows.noutliers;
+	if (!m->name.n || c == SS_TIME_COMPILE)
+		return SS_STR("");
+	struct ss_str more = m->more_ps ? ss_say(j, ", which takes " SS_FMT " more%s",
+						 SS_ARG(ss_say_time(j, (double)m->more_ps / (double)n)), n == 1 ? "" : " a step")
+					: SS_STR("");
+	return ss_say(j, "; " SS_FMT " %s %s" SS_FMT " in %s and " SS_FMT " in most others" SS_FMT,
+		      SS_ARG(ss_shorten(j, m->name, 100)), m->more_ps ? "runs" : "is called", m->varies ? "at least " : "",
+		      SS_ARG(times(j, m->slow)), n == 1 ? "this step" : "each of these steps", SS_ARG(times(j, m->usual)),
+		      SS_ARG(more));
+}
+
 /* "; evaluate runs in these steps alone, for 350 ms each"; "" where the time goes to just that. */
 static struct ss_str what_is_extra(struct ss_judge *j, const struct ss_judged_unit *u, enum ss_time_class c,
 				   const struct ss_time_subject *s)
@@ -222,8 +247,9 @@ static struct ss_str what_is_extra(struct ss_judge *j, const struct ss_judged_un
 	struct ss_str extra = ss_shorten(j, u->h->extra, 100);
 	size_t n = u->h->windows.noutliers;
 	const char *these = n == 1 ? "it" : "these steps";
-	/* What a compiler calls its work is named once. */
-	if (!extra.n || c == SS_TIME_COMPILE || (s && (ss_str_eq(s->name, u->h->extra) || ss_str_eq(s->caller, u->h->extra))))
+	bool called = s && (ss_str_eq(s->name, u->h->extra) || ss_str_eq(s->caller, u->h->extra));
+	/* What a compiler calls its work, and the program its own, is named once. */
+	if (!extra.n || c == SS_TIME_COMPILE || (called && s->class != SS_TIME_COMPUTE))
 		return SS_STR("");
 	if (!u->h->extra_ps)
 		return ss_say(j, "; " SS_FMT " is called in %s alone", SS_ARG(extra), these);
@@ -269,11 +295,12 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 			       SS_ARG(ss_shorten(j, s->caller, 60)), waits);
 	else
 		doing = ss_say(j, "the time goes to " SS_FMT SS_FMT "%s", SS_ARG(class), SS_ARG(at), waits);
-	struct ss_str more = what_is_extra(j, u, c, s);
-	bool extra = u->h->extra.n != 0;
-	f->traits |= (is_usual(u, c, s) && !extra ? SS_TRAIT_MORE_OF_SAME : 0) |
-		     (all_do(u, s) && !extra && !period ? SS_TRAIT_ALL_DO : 0) | (c == SS_TIME_COMPILE ? SS_TRAIT_COMPILES : 0) |
-		     (c == SS_TIME_UNKNOWN && !extra ? SS_TRAIT_EXTRA_UNKNOWN : 0);
+	bool extra = u->h->extra.n != 0, more_often = u->h->more_often.name.n != 0 && c != SS_TIME_COMPILE;
+	struct ss_str more = extra ? what_is_extra(j, u, c, s) : what_is_more(j, u, c);
+	bool named = extra || more_often;
+	f->traits |= (is_usual(u, c, s) && !named ? SS_TRAIT_MORE_OF_SAME : 0) |
+		     (all_do(u, s) && !named && !period ? SS_TRAIT_ALL_DO : 0) | (c == SS_TIME_COMPILE ? SS_TRAIT_COMPILES : 0) |
+		     (c == SS_TIME_UNKNOWN && !named ? SS_TRAIT_EXTRA_UNKNOWN : 0);
 	f->subject = ss_say(j, "step%s " SS_FMT SS_FMT, w->noutliers == 1 ? "" : "s", SS_ARG(numbers), SS_ARG(every));
 	f->text = ss_say(j,
 			 "%zu of %zu steps %s far longer than the others: up to " SS_FMT " instead of " SS_FMT ". This costs "
@@ -290,6 +317,16 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 			 (double)u->h->extra_ps, "ps", u, "trace_viewer@");
 	else if (extra)
 		ss_prove_words(j, f, "called in slow steps alone", u->h->extra, u, "trace_viewer@");
+	if (!more_often)
+		return;
+	struct ss_str name = ss_shorten(j, u->h->more_often.name, 100);
+	ss_prove(j, f, ss_say(j, SS_FMT " in a slow step, at least", SS_ARG(name)).p, (double)u->h->more_often.slow, "count", u,
+		 "trace_viewer@");
+	ss_prove(j, f, ss_say(j, SS_FMT " in most others", SS_ARG(name)).p, (double)u->h->more_often.usual, "count", u,
+		 "trace_viewer@");
+	if (u->h->more_often.more_ps)
+		ss_prove(j, f, ss_say(j, SS_FMT ": more in a slow step", SS_ARG(name)).p,
+			 (double)u->h->more_often.more_ps / (double)w->noutliers, "ps", u, "trace_viewer@");
 }
 
 /* ---- other findings ---- */

@@ -252,6 +252,38 @@ def judge_slow_steps(binary, check):
     check('three of eight, not every third', all(f['cause'] != 'outlier_steps' for f in o['findings']), o['findings'])
 
 
+def copies(slow, usual, more, steps=20, stretch=1):
+    """PyTorch's steps of 10 ms copy `usual` times, each for 0.5 ms; slow ones `more` times larger tensors besides, or each takes longer."""
+    events, at = [], 0.0
+
+    def add(cat, name, begin, dur, **args):
+        events.append({'ph': 'X', 'cat': cat, 'name': name, 'pid': 1, 'tid': 1, 'ts': begin, 'dur': dur, 'args': args})
+    for i in range(steps):
+        times = [(500.0 * (stretch if i in slow else 1), [[64, 64]])] * usual + [(1000.0, [[512, 512]])] * (more if i in slow else 0)
+        begin, at = at, at + 1000.0
+        add('cpu_op', 'aten::mm', begin + 10, 900.0)
+        for dur, dims in times:
+            add('cpu_op', 'aten::copy_', at, dur, **{'Input Dims': dims})
+            at += dur + 5
+        at = max(at, begin + 10000.0)
+        add('user_annotation', f'ProfilerStep#{i}', begin, at - begin)
+        at += 5
+    return json.dumps({'schemaVersion': 1, 'record_shapes': 1, 'traceEvents': events}).encode()
+
+
+def judge_repeated(binary, check):
+    """An operation of all steps that slow ones run more often is named with its counts, whatever its shapes; one that only takes longer is not."""
+    for slow, usual, more, stretch, says in (
+            ({4, 9, 14, 19}, 4, 24, 1, 'aten::copy_ runs 28 times in each of these steps and 4 times in most others, which takes 24.00 ms more a step'),
+            ({7}, 1, 60, 1, 'aten::copy_ runs 61 times in this step and once in most others, which takes 60.00 ms more'),
+            ({3, 8}, 0, 25, 1, 'aten::copy_ runs in these steps alone, for 25.00 ms each'),
+            ({4, 9, 14, 19}, 4, 0, 20, None)):
+        o = answer(binary, copies(slow, usual, more, stretch=stretch), 'a.pt.trace.json')
+        f = next((f for f in o['findings'] if f['cause'] == 'outlier_steps'), {'text': '', 'advice': ['']})
+        more_often = f['text'].endswith(says + '.') if says else f['text'].endswith('aten::copy_.')
+        check(f'{more} more copies beside {usual}', more_often and (not says or f['advice'][0].startswith('Do the extra work')), f)
+
+
 def evaluates(slow, program, steps=20):
     """A step runs dot.4 of jit_step; slow ones run it once more, of another program or of the same."""
     host = runs.Plane(1, '/host:CPU')
@@ -360,6 +392,7 @@ def judge_recompiled(binary, check):
 def judge(binary, check):
     judge_recompiled(binary, check)
     judge_slow_steps(binary, check)
+    judge_repeated(binary, check)
     judge_pipelines(binary, check)
     judge_unrecorded(binary, check)
     judge_evaluations(binary, check)

@@ -319,6 +319,7 @@ static struct ss_time_host blank_host(struct ss_str name, const struct ss_window
 		.memory = { .allocator = none, .grower = none },
 		.precision.wide_kernel = none,
 		.extra = none,
+		.more_often.name = none,
 		.recompiled = ss_recompiled_none(),
 		.input = { .name = none, .detail = none, .caller = none },
 	};
@@ -519,6 +520,7 @@ static bool take_host(void *data, size_t i, struct ss_host *h, const void *fact,
 	t->memory.grower = ss_intern_str(k, t->memory.grower);
 	t->precision.wide_kernel = ss_intern_str(k, t->precision.wide_kernel);
 	t->extra = ss_intern_str(k, t->extra);
+	t->more_often.name = ss_intern_str(k, t->more_often.name);
 	t->recompiled.changed = ss_intern_str(k, t->recompiled.changed);
 	t->recompiled.function = ss_intern_str(k, t->recompiled.function);
 	keep_subject(&t->input, k);

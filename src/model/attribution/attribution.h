@@ -97,6 +97,14 @@ struct ss_time_unit {
 	struct ss_collectives collectives;
 };
 
+/* What runs more often in each step that takes far longer than in most others. */
+struct ss_more_often {
+	struct ss_str name;   /* "aten::copy_", "evaluate (main.py:9)"; "": nothing that is known */
+	uint64_t slow, usual; /* times in a step: in slow ones at least, in most others */
+	bool varies;	      /* in some slow steps more than that */
+	uint64_t more_ps;     /* its time in slow steps beyond that in as many usual ones; 0: of a program that is started there */
+};
+
 struct ss_time_host {
 	struct ss_str name;
 	enum ss_hardware hardware;
@@ -115,6 +123,7 @@ struct ss_time_host {
 	struct ss_precision precision;
 	struct ss_str extra;	   /* runs in each step that takes far longer, and in no other: "evaluate (main.py:9)"; "" */
 	uint64_t extra_ps;	   /* all its time; 0: of a program that is started there, "score()": its time is elsewhere */
+	struct ss_more_often more_often; /* where `extra` is "" */
 	struct ss_recompiled recompiled; /* of the function that compiling takes longest for */
 	struct ss_time_subject input; /* the slowest stage of the input, name "" for unknown; detail: "num_parallel_calls=1" */
 	bool python_input;	   /* a stage of it calls Python */

@@ -275,6 +275,15 @@ static void recompiled(struct ss_pack *p, struct ss_recompiled *r)
 	PACK_S(p, r->function);
 }
 
+static void more_often(struct ss_pack *p, struct ss_more_often *m)
+{
+	PACK_S(p, m->name);
+	PACK_U(p, m->slow);
+	PACK_U(p, m->usual);
+	PACK_U(p, m->varies);
+	PACK_U(p, m->more_ps);
+}
+
 bool ss_facts_time(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 {
 	struct ss_time_host own, *t = SS_FACTS(p, h, SS_HOST_ATTRIBUTION, ss_host_attribution(h, err), &own);
@@ -308,6 +317,7 @@ bool ss_facts_time(struct ss_pack *p, struct ss_host *h, struct ss_err *err)
 	PACK_U(p, t->precision.wide_kernel_ps);
 	PACK_S(p, t->extra);
 	PACK_U(p, t->extra_ps);
+	more_often(p, &t->more_often);
 	recompiled(p, &t->recompiled);
 	struct ss_known nothing = ss_known_device(NULL, 0);
 	subjects(p, &nothing, &t->input, 1);

@@ -16,7 +16,7 @@
 #include "model/reduced/facts.h"
 
 /* The first bytes of a part. */
-#define SS_PART_MAGIC "stepscope part 8\n"
+#define SS_PART_MAGIC "stepscope part 9\n"
 
 /* One host of a part. */
 struct ss_part_host {
