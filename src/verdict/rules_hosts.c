@@ -129,6 +129,28 @@ static struct ss_str excess_of(struct ss_judge *j, const struct ss_judged_unit *
 		 : ss_say(j, " Meanwhile it is busy with " SS_FMT ".", SS_ARG(name));
 }
 
+/*
+ * " in 3 of 20 steps", where the tool stragglers counts them; else of the meetings: "5 of 20
+ * collective operations".
+ */
+static struct ss_str how_often(struct ss_judge *j, const struct ss_judged_unit *late, bool known)
+{
+	uint64_t last = 0, meetings = 0;
+	double steps = known ? j->late.steps_frac * j->late.nsteps : NAN;
+	if (steps >= 0.5)
+		return ss_say(j, "the collective operations in %.0f of %u steps", steps, j->late.nsteps);
+	for (size_t i = 0; i < j->nunits; i++)
+		if (together(j, &j->units[i], late)) {
+			last += j->units[i].wait.last;
+			meetings = j->units[i].wait.meetings > meetings ? j->units[i].wait.meetings : meetings;
+		}
+	if (!last || last > meetings)
+		return SS_STR("the collective operations");
+	return last == meetings ? ss_say(j, "all %llu collective operations", (unsigned long long)last)
+				: ss_say(j, "%llu of %llu collective operations", (unsigned long long)last,
+					 (unsigned long long)meetings);
+}
+
 void ss_rule_straggler(struct ss_judge *j)
 {
 	const struct ss_judged_unit *late = latest(j);
@@ -159,7 +181,7 @@ void ss_rule_straggler(struct ss_judge *j)
 	struct ss_verdict_finding *f = ss_find(j, SS_CAUSE_STRAGGLER, frac);
 	bool known = j->late.nsteps && j->late.host.n && same_host(j->late.host, late->h->name);
 	struct ss_str name = known ? j->late.host : j->out->nhosts > 1 ? late->h->name : ss_judged_name(j, late),
-		      why = excess_of(j, late, &class);
+		      why = excess_of(j, late, &class), often = how_often(j, late, known);
 	if (!f)
 		return;
 	f->subject = name;
@@ -168,12 +190,14 @@ void ss_rule_straggler(struct ss_judge *j)
 	const char *what = j->out->nhosts == 1 ? "Device" : of_host ? "Host" : "Process";
 	f->text = ss_say(
 		j,
-		"%s " SS_FMT
-		" arrives last at the collective operations: the others wait for it during %s of the time." SS_FMT,
-		what, SS_ARG(name), ss_percent_of(frac).s, SS_ARG(why));
+		"%s " SS_FMT " arrives last at " SS_FMT ": the others wait for it during %s of the time." SS_FMT, what,
+		SS_ARG(name), SS_ARG(often), ss_percent_of(frac).s, SS_ARG(why));
 	ss_prove(j, f, "share of the time that the others wait", frac, "share", late, "pod_viewer");
 	ss_prove(j, f, "collective operations at which it arrived last", (double)late->wait.last, "count", late, "trace_viewer@");
 	ss_prove(j, f, "meetings", (double)late->wait.meetings, "count", late, "trace_viewer@");
+	if (known && j->late.steps_frac > 0)
+		ss_prove(j, f, "share of the steps in which it holds up the others", j->late.steps_frac, "share", late,
+			 "stragglers");
 }
 
 /*

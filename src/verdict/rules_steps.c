@@ -399,21 +399,40 @@ static size_t steps_with_most(struct ss_judge *j, const struct ss_judged_unit *u
 	return *frac >= SS_MOST_OF_CLASS_FRAC ? k : 0;
 }
 
+/* The one that waits most. */
+static const struct ss_judged_unit *waits_most(const struct ss_judge *j)
+{
+	const struct ss_judged_unit *most = j->nunits ? j->units : NULL;
+	for (size_t i = 1; i < j->nunits; i++)
+		most = j->units[i].wait_frac > most->wait_frac ? &j->units[i] : most;
+	return most;
+}
+
 void ss_say_steps(struct ss_judge *j, struct ss_verdict_finding *f)
 {
-	enum ss_time_class c = class_of(f);
-	const struct ss_judged_unit *u = j->nunits == 1 ? j->units : NULL;
-	const struct ss_windows *w = u ? &u->h->windows : NULL;
-	if (c == SS_TIME_COUNT || !u || !u->u->steps || w->noutliers || w->n < 2)
+	bool waits = f->cause == SS_CAUSE_STRAGGLER, several = j->nunits > 1, outliers = false;
+	enum ss_time_class c = waits ? SS_TIME_COLLECTIVE : class_of(f);
+	if (c == SS_TIME_COUNT)
 		return;
+	const struct ss_judged_unit *u = waits ? waits_most(j) : ss_affected_by(j, c).worst;
+	for (size_t i = 0; i < j->nunits; i++)
+		outliers |= j->units[i].h->windows.noutliers > 0;
+	/* Slow steps have a finding of their own. */
+	if (!u || !u->u->steps || (outliers && !waits) || u->h->windows.n < 2)
+		return;
+	const struct ss_windows *w = &u->h->windows;
 	double frac;
 	bool *in = SS_NEW_N(j->arena, bool, w->n);
 	size_t n = in ? steps_with_most(j, u, c, in, &frac) : 0;
 	j->no_memory |= !in;
-	struct ss_str numbers = n ? numbers_of(j, w, in, n) : SS_STR("");
-	if (!n || f->text.n + numbers.n + 60 > SS_MOST_TEXT_BYTES)
+	struct ss_str numbers = n ? numbers_of(j, w, in, n) : SS_STR(""), name = several ? ss_judged_name(j, u) : SS_STR("");
+	if (!n || f->text.n + numbers.n + name.n + 80 > SS_MOST_TEXT_BYTES)
 		return;
-	ss_prove(j, f, "of that, in the steps that have most of it", frac, "share", u, "overview_page");
-	f->text = ss_say(j, SS_FMT " Step%s " SS_FMT " (%zu of %zu) %s %s of this time.", SS_ARG(f->text), n == 1 ? "" : "s",
-			 SS_ARG(numbers), n, w->n, n == 1 ? "has" : "have", ss_percent_of(frac).s);
+	ss_prove(j, f, waits ? "of its exposed communication, in the steps that have most of it"
+			     : "of that, in the steps that have most of it", frac, "share", u, "overview_page");
+	struct ss_str at = several && !waits ? ss_say(j, "On " SS_FMT ", step", SS_ARG(name)) : SS_STR("Step"),
+		      what = waits ? ss_say(j, "the exposed communication of " SS_FMT, SS_ARG(name)) : SS_STR("this time");
+	f->text = ss_say(j, SS_FMT " " SS_FMT "%s " SS_FMT " (%zu of %zu) %s %s of " SS_FMT ".", SS_ARG(f->text), SS_ARG(at),
+			 n == 1 ? "" : "s", SS_ARG(numbers), n, w->n, n == 1 ? "has" : "have", ss_percent_of(frac).s,
+			 SS_ARG(what));
 }

@@ -240,6 +240,17 @@ def judge_few_steps(binary, check):
         check(f'{slow} of {steps} steps', f is None and not slow or (f and (says in f['text'] if says else '(' not in f['text'].split('recorded)')[1])), f)
 
 
+def judge_few_steps_of_one(binary, check):
+    """Of two hosts, one stalls in a step of four."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for host, slow in (('host0', set()), ('host1', {2})):
+            with open(os.path.join(scratch, f'{host}.xplane.pb'), 'wb') as f:
+                f.write(stalls(slow, 4))
+        found = json.loads(ask(binary, 'summary', scratch, '--format', 'json')[1])['findings']
+    f = next((f for f in found if f['cause'] == 'idle'), {'text': ''})
+    check('the host that stalls in few steps', f['text'].endswith(' On host1, step 2 (1 of 4) has 93.8% of this time. This holds for 1 of 2 hosts.'), f)
+
+
 def judge_slow_steps(binary, check):
     """A program that is started in slow steps alone is named where this is no chance; one of twelve is."""
     for slow, steps, says in (({0, 3, 6}, 8, 'steps 0, 3 and 6 (every 3rd)'), ({2, 7}, 12, 'steps 2 and 7;'), ({5}, 12, 'step 5;')):
@@ -391,6 +402,7 @@ def judge_recompiled(binary, check):
 
 def judge(binary, check):
     judge_recompiled(binary, check)
+    judge_few_steps_of_one(binary, check)
     judge_slow_steps(binary, check)
     judge_repeated(binary, check)
     judge_pipelines(binary, check)
