@@ -282,6 +282,21 @@ def copies(slow, usual, more, steps=20, stretch=1):
     return json.dumps({'schemaVersion': 1, 'record_shapes': 1, 'traceEvents': events}).encode()
 
 
+def calls_again(slow, times, steps=20):
+    """update() is called once, and `times` more in slow steps; the call behind a slow step waits for room in the queue."""
+    host = runs.Plane(1, '/host:CPU')
+    thread, pool, at = host.line('python'), host.line('tf_XLAEigen/1'), 0
+    for i in range(steps):
+        calls = 1 + (times if i in slow else 0)
+        busy = calls * 4 * MS
+        host.event(thread, host.meta('train'), at, busy + MS, {'step_num': i})
+        for k in range(calls):
+            host.event(thread, host.meta('PjitFunction(update)'), at + (10 + 100 * k) * US, (3500 if i - 1 in slow else 80) * US)
+        host.event(pool, host.meta('dot.4'), at + 500 * US, busy, {'hlo_op': 'dot.4', 'hlo_module': 'jit_update', 'program_id': 7})
+        at += busy + 2 * MS
+    return space(host)
+
+
 def judge_repeated(binary, check):
     """An operation of all steps that slow ones run more often is named with its counts, whatever its shapes; one that only takes longer is not."""
     for slow, usual, more, stretch, says in (
@@ -293,6 +308,10 @@ def judge_repeated(binary, check):
         f = next((f for f in o['findings'] if f['cause'] == 'outlier_steps'), {'text': '', 'advice': ['']})
         more_often = f['text'].endswith(says + '.') if says else f['text'].endswith('aten::copy_.')
         check(f'{more} more copies beside {usual}', more_often and (not says or f['advice'][0].startswith('Do the extra work')), f)
+    for slow, times in (({4, 9, 14, 19}, 8), ({5}, 8)):
+        f = next((f for f in answer(binary, calls_again(slow, times))['findings'] if f['cause'] == 'outlier_steps'), {'text': ''})
+        says = 'update() is called 9 times in each of these steps and once in most others.'
+        check(f'a program that is called again in {slow}', f['text'].endswith(says) == (len(slow) > 1) and f['text'], f)
 
 
 def evaluates(slow, program, steps=20):

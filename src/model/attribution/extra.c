@@ -204,15 +204,17 @@ static bool find_on_others(struct ss_attr_build *b, const struct ss_line *own, c
 /* The events of one name that lie within steps, without those within another of the name. */
 struct repeated {
 	uint64_t slow_ps, usual_ps;
-	int64_t end_ps;	/* of the last one */
-	uint32_t event; /* the first one */
+	uint64_t slow, usual; /* how many */
+	int64_t end_ps;	      /* of the last one */
+	uint32_t event;	      /* the first one */
 	bool any;
 };
 
 /* A name that may run more often in slow steps. */
 struct candidate {
 	uint32_t name;
-	uint64_t more_ps;   /* its time in slow steps beyond that in as many usual ones */
+	uint64_t more_ps;   /* its time in slow steps beyond that in as many usual ones; 0: less than half of all of that */
+	uint64_t more;	    /* its events, likewise */
 	uint64_t *of_steps; /* how often it runs in each step */
 };
 
@@ -231,23 +233,36 @@ static bool is_outermost(struct repeated *k, const struct ss_windows *w, const s
 	return true;
 }
 
-static uint64_t more_ps(const struct ss_windows *w, const struct repeated *k)
+/* What slow steps have of it beyond as many usual ones. */
+static uint64_t beyond_usual(const struct ss_windows *w, uint64_t slow, uint64_t usual)
 {
-	double usual_ps = (double)k->usual_ps * (double)w->noutliers / (double)(w->n - w->noutliers);
-	return (double)k->slow_ps > usual_ps ? k->slow_ps - (uint64_t)usual_ps : 0;
+	double expected = (double)usual * (double)w->noutliers / (double)(w->n - w->noutliers);
+	return (double)slow > expected ? slow - (uint64_t)expected : 0;
 }
 
-/* The names with most additional time in slow steps, most first; their number. */
+static bool has_more(const struct candidate *a, const struct candidate *b)
+{
+	return a->more_ps != b->more_ps ? a->more_ps > b->more_ps : a->more > b->more;
+}
+
+/*
+ * The names with most additional time in slow steps, then those with most additional calls; their
+ * number.
+ */
 static size_t candidates(struct ss_attr_build *b, const struct ss_line *l, const struct repeated *names, size_t nnames,
 			 struct candidate *v)
 {
+	uint64_t least_ps = excess_ps(b->w) / 2;
 	size_t n = 0;
 	for (uint32_t k = 0; k < nnames; k++) {
-		struct candidate c = { .name = k, .more_ps = names[k].any ? more_ps(b->w, &names[k]) : 0 };
+		struct candidate c = { .name = k,
+				       .more_ps = beyond_usual(b->w, names[k].slow_ps, names[k].usual_ps),
+				       .more = beyond_usual(b->w, names[k].slow, names[k].usual) };
 		size_t to = n;
-		if (!c.more_ps || !what_it_does(b, l, names[k].event, true).n)
+		c.more_ps = c.more_ps >= least_ps ? c.more_ps : 0;
+		if (!names[k].any || !c.more || !what_it_does(b, l, names[k].event, c.more_ps != 0).n)
 			continue;
-		for (; to && v[to - 1].more_ps < c.more_ps; to--)
+		for (; to && has_more(&c, &v[to - 1]); to--)
 			if (to < MOST_CANDIDATES)
 				v[to] = v[to - 1];
 		if (to < MOST_CANDIDATES)
@@ -295,10 +310,10 @@ static bool choose(struct ss_attr_build *b, const struct ss_line *l, const struc
 		   size_t n)
 {
 	const struct ss_windows *w = b->w;
-	uint64_t *usual = calloc(w->n, sizeof(*usual)), least_ps = excess_ps(w) / 2;
+	uint64_t *usual = calloc(w->n, sizeof(*usual));
 	bool chance = 1 / ss_ways_to_choose(w->n, w->noutliers) > SS_CHANCE, ok = usual;
 	for (size_t i = 0; ok && i < n && !b->out->more_often.name.n; i++) {
-		struct ss_more_often more = { .more_ps = v[i].more_ps >= least_ps ? v[i].more_ps : 0 };
+		struct ss_more_often more = { .more_ps = v[i].more_ps };
 		if (!compare(w, v[i].of_steps, usual, &more) ||
 		    (!more.more_ps && (chance || more.slow <= usual[w->n - w->noutliers - 1])))
 			continue;
@@ -330,8 +345,10 @@ static bool count_on(struct ss_attr_build *b, const struct calls *c, struct repe
 		if (k == SS_NONE)
 			continue;
 		names[k].event = names[k].any ? names[k].event : event;
-		if (is_outermost(&names[k], w, e, event, &at, &step))
-			*(w->v[step].outlier ? &names[k].slow_ps : &names[k].usual_ps) += e->dur_ps[event];
+		if (!is_outermost(&names[k], w, e, event, &at, &step))
+			continue;
+		*(w->v[step].outlier ? &names[k].slow_ps : &names[k].usual_ps) += e->dur_ps[event];
+		*(w->v[step].outlier ? &names[k].slow : &names[k].usual) += 1;
 	}
 	found = candidates(b, c->line, names, c->numbers->n, v);
 	uint64_t *counts = calloc(found * w->n + 1, sizeof(*counts));
