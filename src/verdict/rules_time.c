@@ -12,6 +12,14 @@ static struct ss_str place_of(struct ss_judge *j, const struct ss_time_subject *
 		      SS_ARG(caller));
 }
 
+/* "augment within train_epoch": of a range, which calls nothing. */
+static struct ss_str range_of(struct ss_judge *j, const struct ss_time_subject *s)
+{
+	struct ss_str detail = s->detail.n ? ss_say(j, ", mostly in " SS_FMT ",", SS_ARG(s->detail)) : SS_STR("");
+	return ss_say(j, SS_FMT SS_FMT "%s" SS_FMT, SS_ARG(ss_shorten(j, ss_shown_name(j, s), 160)), SS_ARG(detail),
+		      s->caller.n ? " within " : "", SS_ARG(s->caller));
+}
+
 static struct ss_str where(struct ss_judge *j, const struct ss_judged_unit *u)
 {
 	return j->out->nhosts > 1 ? ss_say(j, " of %s " SS_FMT, ss_recording_word(j), SS_ARG(u->h->name)) : SS_STR("");
@@ -253,10 +261,16 @@ void ss_rule_host_code(struct ss_judge *j)
 	const struct ss_time_subject *read =
 		sync.worst && sync.frac >= SS_LEAST_MENTION ? ss_largest(sync.worst, SS_TIME_SYNC, false) : NULL;
 	struct ss_str at = where(j, u);
+	/* Without Python's calls it is an annotation, and what runs in that is not known. */
+	bool range = s && !u->h->has_python;
+	f->traits |= range ? SS_TRAIT_RANGE : 0;
+	struct ss_str place = range ? range_of(j, s) : s ? place_of(j, s) : SS_STR("Python");
 	f->text = ss_say(j,
-			 "Nothing computes for %s of the time, while the thread" SS_FMT
-			 " that starts the programs runs the program's own code: " SS_FMT "%s" SS_FMT ".",
-			 ss_percent_of(f->share_frac).s, SS_ARG(at), SS_ARG(s ? place_of(j, s) : SS_STR("Python")),
+			 "Nothing computes for %s of the time, while the thread" SS_FMT " that starts the programs %s" SS_FMT
+			 "%s%s" SS_FMT ".",
+			 ss_percent_of(f->share_frac).s, SS_ARG(at),
+			 range ? "is in the range " : "runs the program's own code: ", SS_ARG(place),
+			 range ? ", and in nothing else that is recorded" : "",
 			 read ? ". No work is queued meanwhile, because the thread waits for results in " : "",
 			 SS_ARG(read ? read->name : SS_STR("")));
 }

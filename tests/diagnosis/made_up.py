@@ -314,6 +314,27 @@ def judge_repeated(binary, check):
         check(f'a program that is called again in {slow}', f['text'].endswith(says) == (len(slow) > 1) and f['text'], f)
 
 
+def ranges(python, steps=8):
+    """Eight of ten milliseconds pass in a range of the program within another, or in a function of Python."""
+    events = []
+    for i in range(steps):
+        at = 10000.0 * i
+        spans = [('user_annotation', f'ProfilerStep#{i}', 0, 9990), ('cpu_op', 'aten::mm', 8200, 1500)]
+        spans += ([('python_function', f'{name}.py({10 + k}): {name}', 10 + k, 9000 - 100 * k) for k, name in enumerate(('loop', 'fit', 'run'))] +
+                  [('python_function', 'main.py(9): augment', 100, 8000)] if python else
+                  [('user_annotation', 'epoch_part', 10, 9000), ('user_annotation', 'augment', 100, 8000)])
+        events += [{'ph': 'X', 'cat': cat, 'name': name, 'pid': 1, 'tid': 1, 'ts': at + begin, 'dur': dur, 'args': {}} for cat, name, begin, dur in spans]
+    return json.dumps({'schemaVersion': 1, 'with_stack': int(python), 'traceEvents': events}).encode()
+
+
+def judge_ranges(binary, check):
+    """A range says where the thread is, and not that its code is the program's own; a function of Python does."""
+    for python, says, advice in ((False, ' is in the range augment within epoch_part, and in nothing else that is recorded.', 'Record Python'),
+                                 (True, " runs the program's own code: augment (main.py:9), called by", 'Make this code faster')):
+        f = next((f for f in answer(binary, ranges(python), 'a.pt.trace.json')['findings'] if f['cause'] == 'host_code'), {'text': '', 'advice': ['']})
+        check(f'a range, Python recorded: {python}', says in f['text'] and f['advice'][0].startswith(advice), f)
+
+
 def evaluates(slow, program, steps=20):
     """A step runs dot.4 of jit_step; slow ones run it once more, of another program or of the same."""
     host = runs.Plane(1, '/host:CPU')
@@ -424,6 +445,7 @@ def judge(binary, check):
     judge_few_steps_of_one(binary, check)
     judge_slow_steps(binary, check)
     judge_repeated(binary, check)
+    judge_ranges(binary, check)
     judge_pipelines(binary, check)
     judge_unrecorded(binary, check)
     judge_evaluations(binary, check)
