@@ -188,6 +188,10 @@ static const struct advice {
 	{ SS_CAUSE_CALLBACK, TF, ANYWHERE, "Replace tf.py_function and tf.numpy_function with TensorFlow operations.", 0, 0 },
 	{ SS_CAUSE_CALLBACK, ANY, ANYWHERE,
 	  "Each callback makes the program wait for Python: do the work inside the program or outside the step.", 0, 0 },
+	{ SS_CAUSE_OUTSIDE_STEPS, TF, ANYWHERE,
+	  "With Keras, callbacks run between the steps: make those of each batch (on_train_batch_end) faster, or let them work "
+	  "every n-th batch.",
+	  .with = SS_TRAIT_KERAS },
 	{ SS_CAUSE_OUTSIDE_STEPS, ANY, ANYWHERE, "Do this work while a step runs: on another thread, ahead of time.", 0, 0 },
 	{ SS_CAUSE_OUTLIER_STEPS, ANY, ANYWHERE,
 	  "Do the extra work of these steps less often, or on another thread that they do not wait for.",

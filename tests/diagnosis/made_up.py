@@ -335,6 +335,30 @@ def judge_ranges(binary, check):
         check(f'a range, Python recorded: {python}', says in f['text'] and f['advice'][0].startswith(advice), f)
 
 
+def summaries(between, steps=12):
+    """Keras: a step of 2 ms calls its function, and a callback behind it writes `between` summaries, for 0.1 ms each."""
+    host = runs.Plane(1, '/host:CPU')
+    thread, at = host.line('python'), 0
+    for i in range(steps):
+        host.event(thread, host.meta('train'), at, 2 * MS, {'step_num': i})
+        host.event(thread, host.meta('EagerLocalExecute: __inference_multi_step_on_iterator_61'), at + 10 * US, 1900 * US)
+        host.event(thread, host.meta('_MklMatMul:MatMul'), at + 1700 * US, 200 * US)
+        for k in range(between):
+            host.event(thread, host.meta('EagerLocalExecute: WriteSummary'), at + 2 * MS + (10 + 100 * k) * US, 95 * US)
+        at += 2 * MS + (20 + 100 * between) * US
+    return space(host)
+
+
+def judge_calls(binary, check):
+    """Calls between the steps are none of a step, and callbacks of Keras run there."""
+    for between in (0, 40):
+        found = answer(binary, summaries(between))['findings']
+        f = next((f for f in found if f['cause'] in ('dispatch', 'host_code')), {'text': ''})
+        check(f'{between} calls between the steps', ': 1 per step, ' in f['text'], f)
+    f = next((f for f in found if f['cause'] == 'outside_steps'), {'advice': ['']})
+    check('callbacks of Keras', f['advice'][0].startswith('With Keras, callbacks run between the steps'), f)
+
+
 def evaluates(slow, program, steps=20):
     """A step runs dot.4 of jit_step; slow ones run it once more, of another program or of the same."""
     host = runs.Plane(1, '/host:CPU')
@@ -445,6 +469,7 @@ def judge(binary, check):
     judge_few_steps_of_one(binary, check)
     judge_slow_steps(binary, check)
     judge_repeated(binary, check)
+    judge_calls(binary, check)
     judge_ranges(binary, check)
     judge_pipelines(binary, check)
     judge_unrecorded(binary, check)

@@ -92,7 +92,7 @@ struct ss_time_unit {
 	uint64_t ops;	      /* operations or kernels within the window */
 	uint64_t op_ps;	      /* their own time, summed */
 	int64_t first_ps, last_ps; /* of a device: when its first one begins and its last one ends; without ops 0 */
-	uint64_t calls;	      /* of functions and operations by the thread that starts them */
+	uint64_t calls;	      /* of functions and operations by the thread that starts them, in steps where marks tell */
 	struct ss_unit_step *steps; /* parallel to the host's windows; NULL where they are too many to keep */
 	struct ss_collectives collectives;
 };

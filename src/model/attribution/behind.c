@@ -204,6 +204,7 @@ static bool keeps_up(const struct work *k)
 
 static void divide(struct ss_windows *w, const struct work *k)
 {
+	w->as_marked = false;
 	/* The first waits for the work of programs that were started before. */
 	if (k->skip && k->begins.v[k->skip] > w->v[0].begin_ps)
 		w->v[0].begin_ps = k->begins.v[k->skip];

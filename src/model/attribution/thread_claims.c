@@ -60,6 +60,7 @@ struct walk {
 	SS_VEC(struct ss_claim) made;	/* the last one may grow until the walk is over */
 	SS_VEC(struct ss_claim) beyond; /* the ends of its events: claims of other threads */
 	int64_t now_ps;
+	size_t window_at;
 	size_t event_at, claim_at; /* of the idle stretches, those before are over: for the next event, the next claim */
 	struct ss_forget passed;
 	bool failed;
@@ -262,6 +263,17 @@ static bool was_compiled(struct walk *w, int64_t begin_ps)
 	return w->compiled_at < w->compiled.n && w->compiled.v[w->compiled_at] == begin_ps;
 }
 
+/*
+ * Is the call one of a step? Where windows are not the program's own marks, it may begin before its
+ * window.
+ */
+static bool is_of_steps(struct walk *w, int64_t begin_ps)
+{
+	const struct ss_windows *windows = w->b->w;
+	bool of_recording = begin_ps >= windows->begin_ps && begin_ps < windows->end_ps;
+	return of_recording && (!windows->as_marked || ss_window_at(windows, begin_ps, &w->window_at) != SIZE_MAX);
+}
+
 static void set_function(struct walk *w, struct open_event *o, const struct open_event *p, uint32_t meta,
 			 int64_t begin_ps, uint64_t dur_ps, bool is_op)
 {
@@ -271,7 +283,7 @@ static void set_function(struct walk *w, struct open_event *o, const struct open
 	o->small = o->small || dur_ps < SS_SMALL_CALL_PS;
 	if (outermost && was_compiled(w, begin_ps))
 		o->class = SS_TIME_COMPILE;
-	if (counts && w->starter && !w->again && begin_ps >= w->b->w->begin_ps && begin_ps < w->b->w->end_ps)
+	if (counts && w->starter && !w->again && is_of_steps(w, begin_ps))
 		w->b->starts++;
 }
 

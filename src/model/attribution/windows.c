@@ -396,6 +396,7 @@ static bool choose(struct ss_windows *out, struct ss_host *h, struct marks *m, s
 		return use_derived(out, &own->steps, h, m) || ss_fail_mem(err);
 	if (m->v.n) {
 		use_marks(out, m);
+		out->as_marked = !has_device;
 		return (has_device ? extend_to_work(out, h)
 				   : ss_windows_follow_work(out, ss_host_plane(h, SS_PLANE_HOST_CPU))) ||
 		       ss_fail_mem(err);

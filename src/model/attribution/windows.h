@@ -29,6 +29,7 @@ struct ss_window {
 struct ss_windows {
 	enum ss_step_source source;
 	bool device_alone;	   /* derived without marks of the program: a pause is of the step before it */
+	bool as_marked;		   /* between the program's marks on a host without a device: what it calls lies in its step */
 	double confidence_frac;    /* of inferred ones; else 1 */
 	struct ss_window *v; /* ascending, disjoint */
 	size_t n;
