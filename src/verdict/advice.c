@@ -145,7 +145,11 @@ static const struct advice {
 	{ SS_CAUSE_TRANSFER, ANY, ANYWHERE, "Copy less: use smaller types, and copy only what is needed.", 0, 0 },
 	{ SS_CAUSE_COMPUTE, ANY, ANYWHERE,
 	  "Optimize the largest operation first: do less work there, or use a narrower type where accuracy allows.",
-	  .without = SS_TRAIT_SPREAD },
+	  .without = SS_TRAIT_SPREAD | SS_TRAIT_HOOKS },
+	{ SS_CAUSE_COMPUTE, TORCH, ANYWHERE,
+	  "Hooks of gradients run in this operation, such as the communication hook of DistributedDataParallel: record Python, "
+	  "profile(with_stack=True), to see how long they take.",
+	  .with = SS_TRAIT_HOOKS },
 	{ SS_CAUSE_COMPUTE, JAX, ANYWHERE,
 	  "The largest operation is a copy. If it preserves an argument that is no longer needed, donate that argument "
 	  "(donate_argnums).",
@@ -155,7 +159,7 @@ static const struct advice {
 	  .with = SS_TRAIT_SPREAD },
 	{ SS_CAUSE_COMPUTE, TORCH, ANYWHERE,
 	  "Try torch.compile: fused operations pass over memory less often.",
-	  .without = SS_TRAIT_COMPILED },
+	  .without = SS_TRAIT_COMPILED | SS_TRAIT_HOOKS },
 	{ SS_CAUSE_COLLECTIVE, TORCH, ANYWHERE,
 	  "Send less: accumulate gradients over several batches (DistributedDataParallel's no_sync()), send them as "
 	  "bfloat16 (register_comm_hook with bf16_compress_hook), or change the sharding.",

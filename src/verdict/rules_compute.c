@@ -91,7 +91,8 @@ void ss_rule_compute(struct ss_judge *j)
 		      how = reach(j, s);
 	bool spread = op_frac < SS_LEAST_NAMED && !how.n;
 	bool copies = ss_str_is(f->subject, "copy") || ss_str_starts(f->subject, SS_STR("copy."));
-	f->traits |= (spread ? SS_TRAIT_SPREAD : 0) | (copies ? SS_TRAIT_COPY : 0);
+	bool hooks = ss_str_is(f->subject, "torch::autograd::AccumulateGrad") && !affected.worst->h->has_python;
+	f->traits |= (spread ? SS_TRAIT_SPREAD : 0) | (copies ? SS_TRAIT_COPY : 0) | (hooks ? SS_TRAIT_HOOKS : 0);
 	if (!s)
 		f->text = ss_say(j, "Operations take %s of the time. The recording does not name them.",
 				 ss_percent_of(affected.frac).s);

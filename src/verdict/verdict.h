@@ -64,6 +64,7 @@ enum ss_trait {
 	SS_TRAIT_NO_THREADS = 1048576, /* idle: no thread of the host was recorded */
 	SS_TRAIT_NO_PYTHON = 4194304, /* nothing shows that the program is one of Python */
 	SS_TRAIT_RANGE = 8388608,      /* host code: a range that is recorded, not the code in it */
+	SS_TRAIT_HOOKS = 16777216,     /* compute: the largest operation runs hooks of Python, which are not recorded */
 	SS_TRAIT_COMPILED_ONCE = 32768, /* what was compiled was compiled for the first time */
 };
 

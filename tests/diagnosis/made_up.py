@@ -359,6 +359,29 @@ def judge_calls(binary, check):
     check('callbacks of Keras', f['advice'][0].startswith('With Keras, callbacks run between the steps'), f)
 
 
+def hooks(file, steps=8):
+    """Seven of ten milliseconds pass in a function that an operation of the backward pass calls; None: Python is not recorded."""
+    events = []
+    for i in range(steps):
+        at = 10000.0 * i
+        spans = [('user_annotation', f'ProfilerStep#{i}', 0, 9990), ('cpu_op', 'aten::mm', 20, 1500),
+                 ('cpu_op', 'autograd::engine::evaluate_function: torch::autograd::AccumulateGrad', 2000, 7500)]
+        if file:
+            spans += [('python_function', f'{file}(7): hook', 2400, 7000), ('cpu_op', 'aten::div_', 9000, 200)]
+        events += [{'ph': 'X', 'cat': cat, 'name': name, 'pid': 1, 'tid': 1, 'ts': at + begin, 'dur': dur, 'args': {}} for cat, name, begin, dur in spans]
+    return json.dumps({'schemaVersion': 1, 'with_stack': int(bool(file)), 'traceEvents': events}).encode()
+
+
+def judge_hooks(binary, check):
+    """A function of the program within an operation is no computing; one of PyTorch is the operation's."""
+    for file, share in (('main.py', 0.68), ('torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py', 0), ('/tmp/torchinductor_me/ab/cab.py', 0), (None, 0)):
+        found = answer(binary, hooks(file), 'a.pt.trace.json')['findings']
+        f = next((f for f in found if f['cause'] == 'host_code'), {'share': 0, 'text': 'hook (main.py:7)'})
+        check(f'a hook of {file}', abs(f['share'] - share) < 0.02 and 'hook (main.py:7)' in f['text'], found)
+        advice = next(f for f in found if f['cause'] == 'compute')['advice']
+        check(f'a hook of {file}: advice', any(a.startswith('Hooks of gradients') for a in advice) == (file is None), advice)
+
+
 def evaluates(slow, program, steps=20):
     """A step runs dot.4 of jit_step; slow ones run it once more, of another program or of the same."""
     host = runs.Plane(1, '/host:CPU')
@@ -469,6 +492,7 @@ def judge(binary, check):
     judge_few_steps_of_one(binary, check)
     judge_slow_steps(binary, check)
     judge_repeated(binary, check)
+    judge_hooks(binary, check)
     judge_calls(binary, check)
     judge_ranges(binary, check)
     judge_pipelines(binary, check)

@@ -287,16 +287,30 @@ static void set_function(struct walk *w, struct open_event *o, const struct open
 		w->b->starts++;
 }
 
-/* Python, or an annotation: the program's own, unless it is below something else. */
-static void set_own(struct walk *w, struct open_event *o, const struct open_event *p, bool has_source, bool frame)
+/*
+ * A function of the program that an operation calls: a hook of gradients, an operation in Python.
+ * PyTorch's own, and the code that torch.compile made, are the operation.
+ */
+static bool is_called_back(const struct open_event *p, struct ss_str name)
 {
-	bool own = !p || p->class == SS_TIME_HOST_CODE || (p->python && has_source);
+	struct ss_frame f;
+	return p && p->op && ss_frame_parse(name, &f) && f.line && !ss_str_starts(f.file, SS_STR("torch/")) &&
+	       !ss_str_contains(f.file, SS_STR("torchinductor"));
+}
+
+/* Python, or an annotation: the program's own, unless it is below something else. */
+static void set_own(struct walk *w, struct open_event *o, const struct open_event *p, bool has_source, bool frame,
+		    struct ss_str name)
+{
+	bool called = frame && is_called_back(p, name);
+	bool own = !p || p->class == SS_TIME_HOST_CODE || (p->python && has_source) || called;
 	if (!own)
 		return; /* as inherited */
 	/* An annotation is put around calls, too: what another thread does meanwhile says more. */
-	set(o, SS_TIME_HOST_CODE, frame ? SS_RANK_STARTER : SS_RANK_WAITS);
+	set(o, SS_TIME_HOST_CODE, !w->starter ? SS_RANK_OTHER_CALLS : frame ? SS_RANK_STARTER : SS_RANK_WAITS);
 	o->func = SS_NONE;
-	o->claims = w->starter;
+	/* Of another thread, what its operations call. */
+	o->claims = w->starter || (p && p->claims && (called || p->class == SS_TIME_HOST_CODE));
 }
 
 static void set_input(struct walk *w, struct open_event *o, bool demand)
@@ -424,10 +438,11 @@ static void classify(struct walk *w, struct open_event *o, const struct open_eve
 		set_profiler(w, o, meta);
 		break;
 	case SS_KIND_PYTHON:
-		set_own(w, o, p, ss_frame_parse(ss_event_name(w->b->host, meta), &f) && f.line, true);
+		set_own(w, o, p, ss_frame_parse(ss_event_name(w->b->host, meta), &f) && f.line, true,
+			ss_event_name(w->b->host, meta));
 		break;
 	case SS_KIND_OTHER:
-		set_own(w, o, p, true, false);
+		set_own(w, o, p, true, false, SS_STR(""));
 		break;
 	case SS_KIND_GC:
 	case SS_KIND_SKIP:
