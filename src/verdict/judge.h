@@ -35,6 +35,7 @@ struct ss_judge {
 	struct ss_straggler_verdict late;
 	bool of_threads;     /* devices of a program on a CPU, which are one unit, communicate */
 	uint32_t npresent;   /* how many of them, where all that take part are known and recorded; else 0 */
+	double transfer_frac; /* of these: the most that one spends in exposed transfers, without waiting for the last one */
 	unsigned frameworks; /* bits of enum ss_framework; 0: unknown */
 	unsigned habits;     /* bits of enum ss_habit */
 	bool has_device, has_python;

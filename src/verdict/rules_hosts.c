@@ -209,6 +209,14 @@ static double transfer_frac(const struct ss_judge *j, const struct ss_judged_uni
 	return ss_unit_step_frac(u, SS_TIME_COLLECTIVE) - (network_is_slow(j) ? 0 : u->wait_frac);
 }
 
+/*
+ * Do devices of a program on a CPU wait for the last of them for most of the exposed communication?
+ */
+static bool threads_wait(const struct ss_judge *j, const struct ss_judged_unit *u)
+{
+	return j->npresent && j->transfer_frac > 0 && 2 * j->transfer_frac < ss_unit_step_frac(u, SS_TIME_COLLECTIVE);
+}
+
 static struct ss_str what_it_is(struct ss_judge *j, const struct ss_judged_unit *worst)
 {
 	if (network_is_slow(j) && j->late.host.n)
@@ -219,6 +227,11 @@ static struct ss_str what_it_is(struct ss_judge *j, const struct ss_judged_unit 
 			      "transfer cannot be told apart");
 	if (worst->wait.meetings && !j->late.nabsent)
 		return SS_STR("this is the transfer itself, not waiting for a participant");
+	if (threads_wait(j, worst))
+		return ss_say(j,
+			      "all %u participants are devices of this host, and the transfer takes at most %s; the rest is "
+			      "waiting for the last of them",
+			      j->npresent, ss_percent_of(j->transfer_frac).s);
 	if (j->npresent)
 		return ss_say(j,
 			      "all %u participants are devices of this host, and none of them computes meanwhile",
@@ -347,6 +360,7 @@ void ss_rule_collective(struct ss_judge *j)
 		return;
 	f->subject = s ? ss_cut(ss_shown_name(j, s), SS_MOST_SUBJECT_BYTES) : SS_STR("collective operations");
 	struct ss_str what = what_it_is(j, worst), others = waiting(j, f, worst);
+	f->traits |= threads_wait(j, worst) ? SS_TRAIT_WAITS_FOR_OTHERS : 0;
 	f->text = ss_say(j,
 			 "Exposed communication (nothing computes meanwhile) takes %s of the time, the largest part in " SS_FMT
 			 ": " SS_FMT SS_FMT ".",
@@ -356,6 +370,9 @@ void ss_rule_collective(struct ss_judge *j)
 	s = s ? same_operation(worst, s) : NULL;
 	if (s)
 		ss_point_at(j, f, worst, s->begin_ps, s->end_ps);
+	if (threads_wait(j, worst))
+		ss_prove(j, f, "exposed transfers of the device that has most", j->transfer_frac, "share", worst,
+			 "exposed_communication");
 	if (worst->wait.meetings && worst->wait_frac > 0)
 		ss_prove(j, f, "of that, waiting for others", worst->wait_frac, "share", worst, "pod_viewer");
 }

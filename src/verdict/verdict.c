@@ -182,6 +182,21 @@ static uint32_t present(const struct ss_cluster *c)
 	return most > 1 ? most : 0;
 }
 
+/* Of all steps of the device that has most of it. */
+static double exposed_transfer_frac(const struct ss_exposed *e, size_t ndevices)
+{
+	double most = 0;
+	for (size_t d = 0; d < ndevices; d++) {
+		double transfer = 0, all = 0;
+		for (uint32_t i = e->first[d]; i < e->first[d + 1]; i++) {
+			transfer += (double)e->rows.v[i].class_ps[SS_EXPOSED_TRANSFER];
+			all += (double)ss_safe_between(e->rows.v[i].begin_ps, e->rows.v[i].end_ps);
+		}
+		most = all > 0 ? fmax(most, transfer / all) : most;
+	}
+	return most;
+}
+
 /*
  * One host is never late for itself, but those it works with may have no recording here: nothing of
  * what its devices wait for each other is then known. The devices of a program on a CPU are one
@@ -204,7 +219,9 @@ static bool count_participants(struct ss_judge *j, struct ss_model *m, struct ss
 	j->late.nabsent = late.nabsent;
 	j->of_threads = of_threads;
 	j->npresent = of_threads ? present(c) : 0;
-	return true;
+	const struct ss_exposed *e = j->npresent ? ss_model_exposed(m, err) : NULL;
+	j->transfer_frac = e ? exposed_transfer_frac(e, c->devices.n) : 0;
+	return e || !j->npresent;
 }
 
 static bool judge(struct ss_judge *j, const struct ss_all_windows *steps, struct ss_model *m, struct ss_err *err)
