@@ -41,31 +41,31 @@ struct ss_proof {
  * finding.
  */
 enum ss_trait {
-	SS_TRAIT_COMPILED = 1,	       /* torch.compile is in use */
-	SS_TRAIT_WORKERS = 2,	       /* workers of the DataLoader are in use */
-	SS_TRAIT_KERAS = 4,	       /* Keras runs the loop */
-	SS_TRAIT_PYTHON = 8,	       /* Python's calls were recorded */
-	SS_TRAIT_STAGE = 16,	       /* the slow stage of the input is known */
-	SS_TRAIT_PREFETCHED = 32,      /* the slow stage lies below a prefetch */
-	SS_TRAIT_SEQUENTIAL_MAP = 64,  /* the slow stage is a map that runs one call at a time */
-	SS_TRAIT_PYTHON_INPUT = 128,   /* the slow stage calls Python */
-	SS_TRAIT_SAME_ARGUMENTS = 256, /* programs that were compiled again have the same arguments */
-	SS_TRAIT_SPREAD = 512,	       /* no operation takes a share that matters */
-	SS_TRAIT_MORE_OF_SAME = 1024,  /* slow steps: usual ones spend their time on the same */
-	SS_TRAIT_COMPILES = 2048,      /* slow steps: a program is compiled in them */
-	SS_TRAIT_EXTRA_UNKNOWN = 4096, /* slow steps: what they do was not recorded */
-	SS_TRAIT_FRAMEWORK_CALLS = 8192, /* host code: calls of the framework */
-	SS_TRAIT_ALL_DO = 16384,       /* slow steps: usual ones do the same, in less time */
-	SS_TRAIT_WAITS_FOR_OTHERS = 131072, /* collective: waiting, not the transfer */
-	SS_TRAIT_COPY = 262144,	       /* compute: the largest operation is a copy */
-	SS_TRAIT_ONE_CALL = 65536,     /* one program a step is started */
-	SS_TRAIT_OTHER_PROFILER = 524288, /* not recorded by the framework's own profiler */
-	SS_TRAIT_FIXED_PARALLELISM = 2097152, /* the slow stage runs as many calls at a time as the program said */
-	SS_TRAIT_NO_THREADS = 1048576, /* idle: no thread of the host was recorded */
-	SS_TRAIT_NO_PYTHON = 4194304, /* nothing shows that the program is one of Python */
-	SS_TRAIT_RANGE = 8388608,      /* host code: a range that is recorded, not the code in it */
-	SS_TRAIT_HOOKS = 16777216,     /* compute: the largest operation runs hooks of Python, which are not recorded */
-	SS_TRAIT_COMPILED_ONCE = 32768, /* what was compiled was compiled for the first time */
+	SS_TRAIT_COMPILED = 1u << 0, /* torch.compile is in use */
+	SS_TRAIT_WORKERS = 1u << 1, /* workers of the DataLoader are in use */
+	SS_TRAIT_KERAS = 1u << 2, /* Keras runs the loop */
+	SS_TRAIT_PYTHON = 1u << 3, /* Python's calls were recorded */
+	SS_TRAIT_STAGE = 1u << 4, /* the slow stage of the input is known */
+	SS_TRAIT_PREFETCHED = 1u << 5, /* the slow stage lies below a prefetch */
+	SS_TRAIT_SEQUENTIAL_MAP = 1u << 6, /* the slow stage is a map that runs one call at a time */
+	SS_TRAIT_PYTHON_INPUT = 1u << 7, /* the slow stage calls Python */
+	SS_TRAIT_SAME_ARGUMENTS = 1u << 8, /* programs that were compiled again have the same arguments */
+	SS_TRAIT_SPREAD = 1u << 9, /* no operation takes a share that matters */
+	SS_TRAIT_MORE_OF_SAME = 1u << 10, /* slow steps: usual ones spend their time on the same */
+	SS_TRAIT_COMPILES = 1u << 11, /* slow steps: a program is compiled in them */
+	SS_TRAIT_EXTRA_UNKNOWN = 1u << 12, /* slow steps: what they do was not recorded */
+	SS_TRAIT_FRAMEWORK_CALLS = 1u << 13, /* host code: calls of the framework */
+	SS_TRAIT_ALL_DO = 1u << 14, /* slow steps: usual ones do the same, in less time */
+	SS_TRAIT_COMPILED_ONCE = 1u << 15, /* what was compiled was compiled for the first time */
+	SS_TRAIT_ONE_CALL = 1u << 16, /* one program a step is started */
+	SS_TRAIT_WAITS_FOR_OTHERS = 1u << 17, /* collective: waiting, not the transfer */
+	SS_TRAIT_COPY = 1u << 18, /* compute: the largest operation is a copy */
+	SS_TRAIT_OTHER_PROFILER = 1u << 19, /* not recorded by the framework's own profiler */
+	SS_TRAIT_NO_THREADS = 1u << 20, /* idle: no thread of the host was recorded */
+	SS_TRAIT_FIXED_PARALLELISM = 1u << 21, /* the slow stage runs as many calls at a time as the program said */
+	SS_TRAIT_NO_PYTHON = 1u << 22, /* nothing shows that the program is one of Python */
+	SS_TRAIT_RANGE = 1u << 23, /* host code: a range that is recorded, not the code in it */
+	SS_TRAIT_HOOKS = 1u << 24, /* compute: the largest operation runs hooks of Python, which are not recorded */
 };
 
 struct ss_verdict_finding {
