@@ -117,8 +117,8 @@ static bool note_apart(struct ss_cluster *c, const int64_t *starts)
 					   "%u of %u %ss %s recorded at another time than the others, and no collective links "
 					   "%s to them: " SS_FMT ". %s may be of another job: look at the %ss of each job "
 					   "alone.",
-					   n, known, ss_cluster_noun(c), one ? "was" : "were", one ? "it" : "them", SS_ARG(ss_buf_get(&b)),
-					   one ? "It" : "They", ss_cluster_noun(c));
+					   n, known, ss_cluster_noun(c), one ? "was" : "were", one ? "it" : "them",
+					   SS_ARG(ss_buf_get(&b)), one ? "It" : "They", ss_cluster_noun(c));
 		ok = c->apart.p && ss_cluster_note(c, true, SS_FMT, SS_ARG(c->apart));
 	}
 	ss_buf_free(&b);
