@@ -465,9 +465,12 @@ void ss_emit_text_table(struct ss_out *o, const struct ss_table *t, const struct
 	}
 	for (size_t c = 0; c < t->ncols; c++)
 		measure(&x, c, &room);
-	for (size_t c = 0; c < t->ncols && (style->width || style->markdown); c++) {
+	for (size_t c = 0; c < t->ncols; c++) {
+		bool part = t->cols[c].role && strcmp(t->cols[c].role, "part") == 0;
+		if (!part && !style->width && !style->markdown)
+			continue;
 		judge(&x, c, &room);
-		x.cols[c].hidden = x.cols[c].hidden || (style->markdown && x.cols[c].says == EMPTY);
+		x.cols[c].hidden = x.cols[c].hidden || ((part || style->markdown) && x.cols[c].says == EMPTY && x.nrows);
 	}
 	fit(&x, style->markdown ? 0 : style->width);
 	if (t->ncols && style->markdown)

@@ -2,8 +2,8 @@
  * table.h - the form of all results: named tables of typed columns, with properties and notes.
  *
  * A tree is a table with a column `parent` (row number, -1 for roots). A graph is two tables
- * (nodes, edges). A timeline is a struct of its own. Everything lives in the request's arena. Values
- * are numbers with a unit, not text; emitters print them.
+ * (nodes, edges). A timeline is a struct of its own. Everything lives in the request's arena.
+ * Values are numbers with a unit, not text; emitters print them.
  *
  * When memory is out, these functions do not fail at once: the arena remembers it (base/arena.h),
  * rows and texts without memory are left out, and ss_tool_run refuses the answer. Code that builds
@@ -44,10 +44,10 @@ struct ss_col {
 	enum ss_unit unit;
 	const char *doc;	/* one sentence that defines the column, with its formula; NULL: the label is enough */
 	/*
-	 * XProf's column property "role" (tooltip, interval); "short:ID": short forms of the texts of
-	 * column ID; "scale:ID": shown in the unit of column ID, so that a row can be read across;
-	 * "id": numbers of objects, where a negative number means none and is shown as an empty cell;
-	 * or NULL
+	 * XProf's column property "role" (tooltip, interval); "short:ID": short forms of the texts
+	 * of column ID; "scale:ID": shown in the unit of column ID, so that a row can be read
+	 * across; "part": a part of a whole, hidden where it is 0 in all rows; "id": numbers of
+	 * objects, where a negative number means none and is shown as an empty cell; or NULL
 	 */
 	const char *role;
 };
@@ -127,8 +127,8 @@ struct ss_result {
 
 void ss_result_init(struct ss_result *r, struct ss_arena *arena);
 /*
- * Append an empty table. `cols` must live as long as the result (static or in its arena). The pointer
- * is valid until the next table is added.
+ * Append an empty table. `cols` must live as long as the result (static or in its arena). The
+ * pointer is valid until the next table is added.
  */
 struct ss_table *ss_result_table(struct ss_result *r, const char *name, const char *title, const struct ss_col *cols,
 				 size_t ncols);
@@ -138,15 +138,18 @@ bool ss_result_is_whole(const struct ss_result *r, struct ss_err *err);
 struct ss_table *ss_result_at(struct ss_result *r, size_t k);
 void ss_result_note(struct ss_result *r, enum ss_severity severity, struct ss_str text);
 /*
- * Rows in the natural order of a column of texts ("host2" before "host10"), equal ones as they are. `within`: only rows that
- * stand together with one number in that column change places; NULL: all.
+ * Rows in the natural order of a column of texts ("host2" before "host10"), equal ones as they are.
+ * `within`: only rows that stand together with one number in that column change places; NULL: all.
  */
 void ss_table_sort_naturally(struct ss_table *t, const char *text, const char *within);
 /* Add a sentence to the conclusion; an empty sentence, and one beyond the limit, is ignored. */
 void ss_result_say(struct ss_result *r, struct ss_str text);
 /* The table of this name; an empty table without columns if there is none. */
 const struct ss_table *ss_result_find(const struct ss_result *r, const char *name);
-/* Add a warning for each column and property of shares that has values above 100 %. over_100_percent.c. */
+/*
+ * Add a warning for each column and property of shares that has values above 100 %.
+ * over_100_percent.c.
+ */
 void ss_result_note_over_100_percent(struct ss_result *r);
 
 /* Make room for `nrows` rows in all. */
@@ -157,9 +160,9 @@ void ss_table_reserve(struct ss_table *t, size_t nrows);
  */
 void ss_table_row(struct ss_table *t);
 /*
- * Set a cell of the last row, by column number in the order of `cols`. The type must be the column's
- * (asserted). Without a row the call has no effect. Texts are borrowed, or copied while hosts may be
- * closed (struct ss_result.texts).
+ * Set a cell of the last row, by column number in the order of `cols`. The type must be the
+ * column's (asserted). Without a row the call has no effect. Texts are borrowed, or copied while
+ * hosts may be closed (struct ss_result.texts).
  */
 void ss_set_str(struct ss_table *t, size_t col, struct ss_str v);
 void ss_set_f64(struct ss_table *t, size_t col, double v);
@@ -169,8 +172,8 @@ void ss_set_bool(struct ss_table *t, size_t col, bool v);
 /* Number of the column of this id, SS_NPOS if there is none. */
 size_t ss_table_col(const struct ss_table *t, const char *id);
 /*
- * A cell by the id of its column; "", 0 or false if the row or column does not exist, or has another
- * type. ss_cell_f64 takes whole numbers as well.
+ * A cell by the id of its column; "", 0 or false if the row or column does not exist, or has
+ * another type. ss_cell_f64 takes whole numbers as well.
  */
 struct ss_str ss_cell_str(const struct ss_table *t, size_t row, const char *col);
 double ss_cell_f64(const struct ss_table *t, size_t row, const char *col);

@@ -20,11 +20,11 @@ static const struct ss_col cols[C_COLS] = {
 	INT("calls", "Calls", COUNT, NULL),
 	NUM("cpu_total_us", "CPU total", US, "Time of the calls on the CPU"),
 	NUM("cpu_self_us", "CPU self", US, "Time of the calls without nested modules"),
-	NUM("device_total_us", "Device total", US, "Device time of operations that the calls launched"),
-	NUM("device_self_us", "Device self", US, "Device time of operations launched outside of nested modules"),
+	PART("device_total_us", "Device total", US, "Device time of operations that the calls launched"),
+	PART("device_self_us", "Device self", US, "Device time of operations launched outside of nested modules"),
 	NUM("backward_cpu_us", "Backward CPU", US, "CPU time of the nodes of the backward pass that belong to its operators, "
 	    "nested modules included"),
-	NUM("backward_device_us", "Backward device", US, "Device time of operations that those nodes launched"),
+	PART("backward_device_us", "Backward device", US, "Device time of operations that those nodes launched"),
 };
 
 struct row {

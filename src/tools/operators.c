@@ -22,9 +22,9 @@ enum {
 	INT("calls", "Calls", COUNT, NULL), NUM("cpu_total_us", "CPU total", US, "Time of the calls on the CPU"),                 \
 		NUM("cpu_self_us", "CPU self", US,                                                                            \
 		    "Time of the calls without nested operators and calls of the device's library"),                          \
-		NUM("device_total_us", "Device total", US,                                                                    \
+		PART("device_total_us", "Device total", US,                                                                    \
 		    "Device time of operations launched by the operator and by nested operators"),                            \
-		NUM("device_self_us", "Device self", US, "Device time of operations launched by the operator itself"),        \
+		PART("device_self_us", "Device self", US, "Device time of operations launched by the operator itself"),        \
 		INT("cpu_memory_bytes", "CPU memory", BYTES, "Allocated minus freed bytes, with nested operators"),           \
 		INT("cpu_memory_self_bytes", "CPU memory self", BYTES,                                                        \
 		    "Allocated minus freed bytes, without nested operators"),                                                 \
@@ -300,7 +300,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
-/* Which operator's own work takes most, on devices and on the host: of `whole`, 0: of the sum of all rows. */
+/*
+ * Which operator's own work takes most, on devices and on the host: of `whole`, 0: of the sum of
+ * all rows.
+ */
 static void say_most(struct ss_result *out, const struct ss_table *t, const char *col,
 		     const char *where, double whole)
 {

@@ -18,12 +18,12 @@ enum {
 	{                                                                                                                    \
 		INT("step", "Step", NONE, "N of ProfilerStep#N"),                                                            \
 		NUM("step_us", "Step time", US, NULL),                                                                       \
-		NUM("kernel_us", "Kernels", US, "Time in which a kernel runs that is not a collective"),                     \
-		NUM("memcpy_us", "Copies", US, "Remaining time in which a copy runs"),                                       \
-		NUM("memset_us", "Fills", US, "Remaining time in which memory is set"),                                      \
-		NUM("communication_us", communication, US, meaning),                                                         \
-		NUM("runtime_us", "Runtime", US, "Remaining time in which a thread is in a call of the device's library"),   \
-		NUM("dataloader_us", "DataLoader", US, "Remaining time in which a thread waits for the DataLoader"),         \
+		PART("kernel_us", "Kernels", US, "Time in which a kernel runs that is not a collective"),                     \
+		PART("memcpy_us", "Copies", US, "Remaining time in which a copy runs"),                                       \
+		PART("memset_us", "Fills", US, "Remaining time in which memory is set"),                                      \
+		PART("communication_us", communication, US, meaning),                                                         \
+		PART("runtime_us", "Runtime", US, "Remaining time in which a thread is in a call of the device's library"),   \
+		PART("dataloader_us", "DataLoader", US, "Remaining time in which a thread waits for the DataLoader"),         \
 		NUM("cpu_op_us", "CPU operators", US,                                                                        \
 		    "Remaining time in which a thread is in an operator or in a range that the program marked"),             \
 		NUM("other_us", "Other", US, "Remaining time"),                                                              \

@@ -152,8 +152,8 @@ bool ss_cluster_find_strangers(struct ss_cluster *c)
 	for (size_t h = 0; ok && h < c->hosts.n; h++) {
 		struct ss_cluster_host *host = &c->hosts.v[h];
 		/*
-		 * If most hosts have collectives together, a host that has none with them is not one of
-		 * them.
+		 * If most hosts have collectives together, a host that has none with them is not
+		 * one of them.
 		 */
 		bool alone = !host->clock.aligned && 2 * tied > all;
 		host->stranger = can_tell(host) && (alone || met[h].apart > STRANGE_FRAC * ((double)met[h].all + complete));

@@ -112,7 +112,7 @@ const SHORT = "short:";
 
 /* Columns in which nothing stands. */
 export function emptyColumns(t: TableData): Set<string> {
-	const none = (c: Column, v: Cell) => v === null || v === "" || (typeof v === "number" && Number.isNaN(v)) || isNoThing(c, v);
+	const none = (c: Column, v: Cell) => v === null || v === "" || (typeof v === "number" && Number.isNaN(v)) || isNoThing(c, v) || (v === 0 && c.role === "part");
 	return new Set(t.nrows ? t.cols.flatMap((c, k) => (t.data[k]?.every((v) => none(c, v)) ? [c.id] : [])) : []);
 }
 
