@@ -199,11 +199,15 @@ static const struct advice {
 	{ SS_CAUSE_OUTSIDE_STEPS, ANY, ANYWHERE, "Do this work while a step runs: on another thread, ahead of time.", 0, 0 },
 	{ SS_CAUSE_OUTLIER_STEPS, ANY, ANYWHERE,
 	  "Do the extra work of these steps less often, or on another thread that they do not wait for.",
-	  .without = SS_TRAIT_ALL_DO | SS_TRAIT_COMPILES | SS_TRAIT_EXTRA_UNKNOWN },
+	  .without = SS_TRAIT_ALL_DO | SS_TRAIT_COMPILES | SS_TRAIT_COLLECTS | SS_TRAIT_EXTRA_UNKNOWN },
+	{ SS_CAUSE_OUTLIER_STEPS, ANY, ANYWHERE,
+	  "Collect garbage outside the steps: gc.freeze() after setting up, gc.disable(), and gc.collect() every few hundred "
+	  "steps.",
+	  .with = SS_TRAIT_COLLECTS },
 	{ SS_CAUSE_OUTLIER_STEPS, ANY, ANYWHERE,
 	  "All steps do this, but it takes longer in these. Compare them in the timeline with a usual one: more of it, more data, "
 	  "a slower clock, or other programs on the machine.",
-	  .with = SS_TRAIT_ALL_DO, .without = SS_TRAIT_COMPILES | SS_TRAIT_EXTRA_UNKNOWN },
+	  .with = SS_TRAIT_ALL_DO, .without = SS_TRAIT_COMPILES | SS_TRAIT_COLLECTS | SS_TRAIT_EXTRA_UNKNOWN },
 	{ SS_CAUSE_OUTLIER_STEPS, ANY, ANYWHERE,
 	  "Run a step of each kind before the loop, so that everything is compiled, or start recording after a few warm-up "
 	  "steps.",

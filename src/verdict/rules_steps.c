@@ -1,5 +1,6 @@
 /* rules_steps.c - time between the steps, and steps that take far longer than the others. */
 #include "verdict/judge.h"
+#include "model/attribution/frames.h"
 #include "base/order.h"
 #include "base/safe.h"
 #include "verdict/limits.h"
@@ -285,13 +286,16 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 	enum ss_time_class c = excess_class(u);
 	const struct ss_time_subject *s = outlier_subject(u, c);
 	struct ss_str class = ss_time_class_name(c), doing, at = where(j, u, c);
+	const char *called_by = !s || !s->caller.n				? ""
+				: ss_str_is(s->name, SS_AUTOMATIC_COLLECTION) ? " in "
+									      : ", called by ";
 	/* Of several participants a stay in a collective operation is waiting as well. */
 	const char *waits = c == SS_TIME_COLLECTIVE && j->nunits > 1 ? ", waiting for others included" : "";
 	if (c == SS_TIME_UNKNOWN)
 		doing = what_of_unknown(j, u, w->noutliers == 1);
 	else if (s)
 		doing = ss_say(j, "the time goes to " SS_FMT SS_FMT ": " SS_FMT "%s" SS_FMT "%s", SS_ARG(class), SS_ARG(at),
-			       SS_ARG(ss_shorten(j, s->name, 120)), s->caller.n ? ", called by " : "",
+			       SS_ARG(ss_shorten(j, s->name, 120)), called_by,
 			       SS_ARG(ss_shorten(j, s->caller, 60)), waits);
 	else
 		doing = ss_say(j, "the time goes to " SS_FMT SS_FMT "%s", SS_ARG(class), SS_ARG(at), waits);
@@ -300,6 +304,7 @@ void ss_rule_outlier_steps(struct ss_judge *j)
 	bool named = extra || more_often;
 	f->traits |= (is_usual(u, c, s) && !named ? SS_TRAIT_MORE_OF_SAME : 0) |
 		     (all_do(u, s) && !named && !period ? SS_TRAIT_ALL_DO : 0) | (c == SS_TIME_COMPILE ? SS_TRAIT_COMPILES : 0) |
+		     (c == SS_TIME_GC ? SS_TRAIT_COLLECTS : 0) |
 		     (c == SS_TIME_UNKNOWN && !named ? SS_TRAIT_EXTRA_UNKNOWN : 0);
 	f->subject = ss_say(j, "step%s " SS_FMT SS_FMT, w->noutliers == 1 ? "" : "s", SS_ARG(numbers), SS_ARG(every));
 	f->text = ss_say(j,

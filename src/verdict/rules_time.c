@@ -1,4 +1,5 @@
 /* rules_time.c - rules that say what a class of time goes to. */
+#include "model/attribution/frames.h"
 #include "verdict/judge.h"
 #include "verdict/limits.h"
 
@@ -230,7 +231,12 @@ void ss_rule_gc(struct ss_judge *j)
 	const struct ss_judged_unit *u;
 	const struct ss_time_subject *s;
 	struct ss_verdict_finding *f = class_finding(j, SS_CAUSE_GC, SS_TIME_GC, &u, &s);
-	if (f)
+	if (f && s && ss_str_is(s->name, SS_AUTOMATIC_COLLECTION))
+		f->text = ss_say(j,
+				 "Python's garbage collector takes %s of the time, in collections that Python starts "
+				 "itself%s" SS_FMT ".",
+				 ss_percent_of(f->share_frac).s, s->caller.n ? ", mostly in " : "", SS_ARG(s->caller));
+	else if (f)
 		f->text = ss_say(j, "Python's garbage collector takes %s of the time (" SS_FMT ").",
 				 ss_percent_of(f->share_frac).s, SS_ARG(s ? place_of(j, s) : SS_STR("gc.collect")));
 	else if (!j->has_python && !j->no_python)
@@ -258,6 +264,10 @@ void ss_rule_host_code(struct ss_judge *j)
 		ss_cannot_judge(j, SS_CAUSE_LOCK,
 				"Python's tracers do not record a lock that 'with' takes: waiting for it counts as time of the "
 				"function around it");
+	if (s && u->h->has_python && j->frameworks & SS_FW_PYTORCH && !has_found(j, SS_CAUSE_GC))
+		ss_cannot_judge(j, SS_CAUSE_GC,
+				"PyTorch's profiler does not record collections that Python starts itself: they count as time of "
+				"the function in which they happen");
 	const struct ss_time_subject *read =
 		sync.worst && sync.frac >= SS_LEAST_MENTION ? ss_largest(sync.worst, SS_TIME_SYNC, false) : NULL;
 	struct ss_str at = where(j, u);

@@ -382,6 +382,48 @@ def judge_hooks(binary, check):
         check(f'a hook of {file}: advice', any(a.startswith('Hooks of gradients') for a in advice) == (file is None), advice)
 
 
+def collections(pauses, steps=8, explicit=False, slow=()):
+    """A step of 10 ms makes objects for 6 ms of it; Python collects garbage meanwhile for `pauses` ms, in slow steps for 20 ms, and JAX's
+    callback says when."""
+    host = runs.Plane(1, '/host:CPU')
+    thread, t = host.line('python'), 0
+    for i in range(steps):
+        more = 20 * MS if i in slow else 0
+        host.event(thread, host.meta('train'), t, 10 * MS - 10 * US + more, {'step_num': i})
+        host.event(thread, host.meta('$main.py:7 step'), t + 10 * US, 9900 * US + more)
+        host.event(thread, host.meta('$main.py:9 make_objects'), t + 20 * US, 6 * MS + more)
+        at = t + 100 * US
+        for ms in (20,) if i in slow else pauses:
+            if explicit:
+                host.event(thread, host.meta('$gc collect'), at - 5 * US, ms * MS + 10 * US)
+            for begin in (at, at + ms * MS):
+                host.event(thread, host.meta('$__init__.py:132 _xla_gc_callback'), begin, 2 * US)
+            at += ms * MS + 50 * US
+        host.event(thread, host.meta('PjitFunction(update)'), t + 6100 * US + more, 90 * US)
+        host.event(thread, host.meta('dot.4'), t + 6200 * US + more, 3600 * US, {'hlo_op': 'dot.4', 'hlo_module': 'jit_update', 'program_id': 7})
+        t += 10 * MS + more
+    return space(host)
+
+
+def judge_collections(binary, check):
+    """The time between two calls of JAX's callback is Python's collector's; with PyTorch it is not recorded."""
+    for pauses, share in (((2, 3), 0.5), ((2,), 0.2), ((), 0)):
+        found = answer(binary, collections(pauses))['findings']
+        f = next((f for f in found if f['cause'] == 'gc'), {'share': 0, 'text': 'in collections that Python starts itself, mostly in make_objects (main.py:9).'})
+        own = next((f['share'] for f in found if f['cause'] == 'host_code'), 0)
+        check(f'collections of {pauses} ms a step', abs(f['share'] - share) < 0.01 and abs(own + share - 0.62) < 0.03 and
+              f['text'].endswith('in collections that Python starts itself, mostly in make_objects (main.py:9).'), found)
+    found = answer(binary, collections((4,), explicit=True))['findings']
+    f = next((f for f in found if f['cause'] == 'gc'), {'text': ''})
+    check('a collection that the program asks for', '(gc.collect, called by make_objects (main.py:9)).' in f['text'], f)
+    found = answer(binary, collections((), steps=20, slow={3, 8, 15}))['findings']
+    f = next((f for f in found if f['cause'] == 'outlier_steps'), {'text': '', 'advice': ['']})
+    check('slow steps that collect', f['text'].endswith('garbage collection: automatic collection in make_objects (main.py:9).') and
+          f['advice'] == [f['advice'][0]] and f['advice'][0].startswith('Collect garbage outside the steps'), f)
+    unknown = answer(binary, ranges(True), 'a.pt.trace.json')['not_judged']
+    check('collections of PyTorch', any(n['cause'] == 'gc' and 'does not record collections that Python starts itself' in n['why'] for n in unknown), unknown)
+
+
 def evaluates(slow, program, steps=20):
     """A step runs dot.4 of jit_step; slow ones run it once more, of another program or of the same."""
     host = runs.Plane(1, '/host:CPU')
@@ -492,6 +534,7 @@ def judge(binary, check):
     judge_few_steps_of_one(binary, check)
     judge_slow_steps(binary, check)
     judge_repeated(binary, check)
+    judge_collections(binary, check)
     judge_hooks(binary, check)
     judge_calls(binary, check)
     judge_ranges(binary, check)

@@ -72,7 +72,8 @@ static struct ss_str what_it_does(struct ss_attr_build *b, const struct ss_line 
 	enum ss_host_kind kind = ss_host_kinds_of(&b->kinds, l, i);
 	struct ss_frame f;
 	bool frame = ss_frame_parse(name, &f);
-	bool own = kind != SS_KIND_LAUNCH && kind != SS_KIND_SKIP && kind != SS_KIND_LOCK && kind != SS_KIND_SYNC;
+	bool own = kind != SS_KIND_GC_MARK && kind != SS_KIND_LAUNCH &&
+		   kind != SS_KIND_SKIP && kind != SS_KIND_LOCK && kind != SS_KIND_SYNC;
 	if (long_enough && (frame ? f.line != 0 && own : kind == SS_KIND_OTHER && !ss_is_step_marker_name(name)))
 		return ss_frame_text(name, b->arena);
 	if (long_enough && kind == SS_KIND_EAGER_OP)

@@ -67,11 +67,18 @@ static struct ss_str last_part(struct ss_str file)
 	return slash == SS_NPOS ? file : ss_str_sub(file, slash + 1, file.n);
 }
 
+bool ss_frame_marks_collection(const struct ss_frame *f)
+{
+	return f->line && ss_str_is(f->func, "_xla_gc_callback");
+}
+
 struct ss_str ss_frame_text(struct ss_str name, struct ss_arena *arena)
 {
 	struct ss_frame f;
 	if (!ss_frame_parse(name, &f))
 		return ss_arena_str(arena, name);
+	if (ss_frame_marks_collection(&f))
+		return SS_STR(SS_AUTOMATIC_COLLECTION);
 	struct ss_str file = last_part(f.file);
 	if (f.line)
 		return ss_arena_printf(arena, SS_FMT " (" SS_FMT ":%lld)", SS_ARG(f.func), SS_ARG(file),

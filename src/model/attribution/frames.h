@@ -15,7 +15,16 @@ struct ss_frame {
 
 /* False: no Python. */
 bool ss_frame_parse(struct ss_str name, struct ss_frame *out);
-/* "fetch_rows (main.py:16)", "time.sleep"; the name itself where it is no Python. p is NULL when memory is out. */
+/*
+ * JAX's function that Python calls before and behind each collection of garbage that it starts
+ * itself.
+ */
+bool ss_frame_marks_collection(const struct ss_frame *f);
+#define SS_AUTOMATIC_COLLECTION "automatic collection" /* the text of one */
+/*
+ * "fetch_rows (main.py:16)", "time.sleep"; the name itself where it is no Python. p is NULL when
+ * memory is out.
+ */
 struct ss_str ss_frame_text(struct ss_str name, struct ss_arena *arena);
 
 #endif

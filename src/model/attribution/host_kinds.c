@@ -232,6 +232,8 @@ static enum ss_host_kind kind_of_frame(const struct ss_frame *f)
 	size_t slash = ss_str_rchr(file, '/');
 	if (slash != SS_NPOS)
 		file = ss_str_sub(file, slash + 1, file.n);
+	if (ss_frame_marks_collection(f))
+		return SS_KIND_GC_MARK;
 	if (f->line && is_profiler(f->file, file, f->func))
 		return SS_KIND_PROFILER;
 	if (!f->line && (ss_str_is(f->func, "acquire") || ss_str_is(f->func, "acquire_lock")))

@@ -28,6 +28,7 @@ enum ss_host_kind {
 	SS_KIND_SYNC,
 	SS_KIND_LOCK,
 	SS_KIND_GC,
+	SS_KIND_GC_MARK,    /* is called before and behind a collection of garbage: the time between is the collection's */
 	SS_KIND_PROFILER,   /* the recording's own work: nothing that the program would do without it */
 	SS_KIND_PYTHON,	    /* a frame of Python */
 	SS_KIND_OTHER,	    /* the program's annotation, or a detail of the enclosing event */

@@ -51,6 +51,7 @@ struct walk {
 	struct order order;
 	size_t next;	/* event, in this order */
 	uint32_t event; /* that begins */
+	size_t gc_end;	/* place of the event that ends a collection of garbage */
 	bool starter, data_thread;
 	bool again; /* all is numbered and counted: only what is claimed counts */
 	bool over;
@@ -445,6 +446,7 @@ static void classify(struct walk *w, struct open_event *o, const struct open_eve
 		set_own(w, o, p, true, false, SS_STR(""));
 		break;
 	case SS_KIND_GC:
+	case SS_KIND_GC_MARK:
 	case SS_KIND_SKIP:
 	case SS_KIND_UNREAD:
 		break;
@@ -515,6 +517,30 @@ static void go_beyond(struct walk *w, const struct open_event *o, enum ss_host_k
 		w->failed = true;
 }
 
+static uint32_t event_at(const struct order *o, size_t at)
+{
+	return o->v ? o->v[at] : (uint32_t)at;
+}
+
+/*
+ * A call that Python makes before and behind each collection of garbage: the first lasts until the
+ * second begins, *end_ps, and is the collection. Else it is a frame.
+ */
+static enum ss_host_kind kind_of_mark(struct walk *w, uint32_t i, int64_t *end_ps)
+{
+	const struct ss_xevents *e = &w->line->ev;
+	size_t at = w->next;
+	if (w->gc_end + 1 == w->next)
+		return SS_KIND_PYTHON;
+	while (at < w->order.n && e->meta[event_at(&w->order, at)] != e->meta[i])
+		at++;
+	if (at == w->order.n)
+		return SS_KIND_PYTHON;
+	w->gc_end = at;
+	*end_ps = e->begin_ps[event_at(&w->order, at)];
+	return SS_KIND_GC;
+}
+
 static void begin_event(struct walk *w, uint32_t i)
 {
 	const struct ss_xevents *e = &w->line->ev;
@@ -523,6 +549,12 @@ static void begin_event(struct walk *w, uint32_t i)
 		return;
 	go_on(w, e->begin_ps[i]);
 	const struct open_event *p = w->open.n ? &w->open.v[w->open.n - 1] : NULL;
+	int64_t collected_ps = 0;
+	if (kind == SS_KIND_GC_MARK) {
+		if (p && p->class == SS_TIME_GC)
+			return; /* gc.collect() is no automatic one */
+		kind = kind_of_mark(w, i, &collected_ps);
+	}
 	struct open_event o = {
 		.class = SS_TIME_UNKNOWN, .call = SS_NONE, .func = SS_NONE, .op_meta = SS_NONE, .op_ref = SS_NONE
 	};
@@ -536,6 +568,7 @@ static void begin_event(struct walk *w, uint32_t i)
 	 * one's caller's.
 	 */
 	o.end_ps = kind == SS_KIND_SYNC ? ss_async_end(&w->b->ends, w->b->host, w->line, i) : ss_xevents_end_ps(e, i);
+	o.end_ps = collected_ps ? collected_ps : o.end_ps;
 	if (p && p->end_ps < o.end_ps)
 		o.end_ps = p->end_ps;
 	if (o.claims && is_path(o.class) && within(w, e->begin_ps[i], o.end_ps))
@@ -555,11 +588,6 @@ static bool order_events(struct order *o, const struct ss_line *l)
 	if (!l->ev.sorted)
 		o->v = ss_events_outer_first(&l->ev, &o->n);
 	return l->ev.sorted || o->v;
-}
-
-static uint32_t event_at(const struct order *o, size_t at)
-{
-	return o->v ? o->v[at] : (uint32_t)at;
 }
 
 static bool find_compiled(struct walk *w, const struct order *o)
@@ -594,7 +622,8 @@ static bool find_compiled(struct walk *w, const struct order *o)
 
 static bool begin_walk(struct walk *w, struct ss_attr_build *b, const struct ss_line *l)
 {
-	*w = (struct walk){ .b = b, .line = l, .starter = l == b->starter, .now_ps = INT64_MIN, .passed.h = b->h };
+	*w = (struct walk){ .b = b, .line = l, .starter = l == b->starter, .now_ps = INT64_MIN, .passed.h = b->h,
+			     .gc_end = SIZE_MAX - 1 };
 	w->data_thread = ss_str_starts(l->name, SS_STR("tf_data_")) && !w->starter;
 	return order_events(&w->order, l) && (!b->kinds.any_compile || find_compiled(w, &w->order)) &&
 	       ss_vec_reserve(&w->made, w->order.n < BATCH ? w->order.n : BATCH + 1);
@@ -605,6 +634,7 @@ static void begin_again(struct walk *w)
 {
 	w->again = true;
 	w->over = false;
+	w->gc_end = SIZE_MAX - 1;
 	w->next = w->open.n = w->made.n = w->compiled_at = w->event_at = w->claim_at = 0;
 	w->now_ps = INT64_MIN;
 	w->passed = (struct ss_forget){ .h = w->b->h };
