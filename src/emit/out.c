@@ -10,6 +10,11 @@
 #include <stdlib.h>
 
 #define BUFFER ((size_t)64 << 10)
+/*
+ * An answer that is held and grows beyond this gets all its room at once: moved blocks leave holes
+ * in the heap, unused pages cost nothing.
+ */
+#define HELD_STEP ((size_t)512 << 10)
 
 void ss_out_init(struct ss_out *o, ss_out_fn *fn, void *arg)
 {
@@ -38,6 +43,8 @@ char *ss_out_room_slow(struct ss_out *o, size_t n)
 		size_t cap = o->cap ? o->cap : BUFFER;
 		while (cap - o->n <= n && cap <= SIZE_MAX / 4)
 			cap *= 2;
+		if (o->hold_bytes && cap > HELD_STEP && cap < o->hold_bytes)
+			cap = o->hold_bytes + BUFFER;
 		char *grown = cap - o->n <= n ? NULL : realloc(o->buf, cap);
 		if (!grown) {
 			o->no_memory = true;

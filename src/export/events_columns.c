@@ -250,8 +250,7 @@ static uint64_t count_asked(const struct writer *w)
 		const struct ss_sql_line *line = &w->d->lines[k];
 		for (uint32_t i = 0; ss_export_takes(w->x, line) && !line->l.derived && i < line->l.ev.n; i++) {
 			int64_t start_ps = ss_sql_start_ps(line, i);
-			n += (!line->l.ev.off || line->l.ev.off[i] != SS_EVENT_SYNTHETIC) && start_ps >= w->x->start_ps &&
-			     start_ps < w->x->end_ps;
+			n += !ss_xevents_is_added(&line->l.ev, i) && start_ps >= w->x->start_ps && start_ps < w->x->end_ps;
 		}
 	}
 	return n;

@@ -3,6 +3,7 @@
 #include "serve/call.h"
 
 #include "base/assert.h"
+#include "base/heap.h"
 #include "base/map.h"
 #include "base/system.h"
 #include "base/vec.h"
@@ -340,12 +341,15 @@ static void end_job(void *arg)
 	struct ss_job *j = arg;
 	if (!j)
 		return;
+	bool large = j->spool && ss_spool_flowed(j->spool);
 	ss_spool_end(j->spool);
 	ss_tool_request_release(&j->ask);
 	ss_session_close(j->srv->sessions, j->session);
 	ss_arena_release(&j->arena);
 	ss_vec_free(&j->sent);
 	free(j);
+	if (large)
+		ss_heap_trim();
 }
 
 static struct ss_job *new_job(struct ss_call *c, const struct ss_selection *sel, bool visits, struct ss_err *err)

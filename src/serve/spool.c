@@ -7,6 +7,8 @@
 
 /* Up to here an answer is copied out of the room that it was made in. */
 #define SMALL_BYTES ((size_t)64 << 10)
+/* An answer that flows is made so far ahead of its reader. */
+#define AHEAD_BYTES ((size_t)1 << 20)
 
 struct piece {
 	struct piece *next;
@@ -20,7 +22,6 @@ struct ss_spool {
 	pthread_t thread;
 	ss_make_fn *make;
 	void *arg;
-	size_t limit;
 	/*
 	 * The maker's own until it has ended. Until the limit is reached it holds the answer in one
 	 * growing block, which becomes the first piece then.
@@ -80,7 +81,7 @@ static bool put_piece(struct ss_spool *s, const char *p, size_t n)
 	}
 	memcpy(bytes, p, n);
 	*piece = (struct piece){ .n = n, .bytes = bytes };
-	while (s->held_bytes >= s->limit && !s->abandoned)
+	while (s->held_bytes >= AHEAD_BYTES && !s->abandoned)
 		pthread_cond_wait(&s->changed, &s->lock);
 	if (s->abandoned) {
 		free_piece(piece);
@@ -130,7 +131,6 @@ struct ss_spool *ss_spool_start(ss_make_fn *make, void *arg, size_t limit, struc
 	}
 	s->make = make;
 	s->arg = arg;
-	s->limit = limit;
 	s->last = &s->first;
 	ss_out_init(&s->out, put, s);
 	s->out.hold_bytes = limit;
@@ -194,6 +194,14 @@ void *ss_spool_take_room(struct ss_spool *s)
 	s->out.buf = NULL;
 	s->out.n = s->out.cap = 0;
 	return p;
+}
+
+bool ss_spool_flowed(struct ss_spool *s)
+{
+	pthread_mutex_lock(&s->lock);
+	bool flowing = s->flowing;
+	pthread_mutex_unlock(&s->lock);
+	return flowing;
 }
 
 bool ss_spool_gzip(struct ss_spool *s)

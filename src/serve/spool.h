@@ -3,8 +3,8 @@
  *
  * The maker runs in a thread of its own and writes to a struct ss_out. A small answer is waited for
  * and comes whole, so that it has a length and may be kept; a large one begins to flow when `limit`
- * bytes are there, and from then on the maker waits for the reader: memory stays at the limit. When
- * the reader goes away the maker's writes fail, which ends it.
+ * bytes are there, and from then on the maker is a megabyte ahead of the reader and waits for it:
+ * memory stays at the limit. When the reader goes away the maker's writes fail, which ends it.
  */
 #ifndef SS_SERVE_SPOOL_H
 #define SS_SERVE_SPOOL_H
@@ -28,6 +28,8 @@ bool ss_spool_take(struct ss_spool *s, char **body, size_t *n);
 void *ss_spool_take_room(struct ss_spool *s);
 /* Compress with gzip what is streamed. To be called before the first read. */
 bool ss_spool_gzip(struct ss_spool *s);
+/* Did the answer reach the limit? To be asked when nobody reads any more. */
+bool ss_spool_flowed(struct ss_spool *s);
 /* An ss_http_read_fn: arg is the spool. */
 long ss_spool_read(void *spool, char *buf, size_t n);
 /* Cancel the answer if it is unfinished, and wait for the maker to end. */

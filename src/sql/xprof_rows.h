@@ -81,7 +81,7 @@ static inline int64_t ss_xprof_start_ns(const struct ss_xprof_line *line, uint32
 /* Is it one of the file's? Preprocessing adds some to the lines of the host. */
 static inline bool ss_xprof_is_event(const struct ss_xprof_line *line, uint32_t i)
 {
-	return line->l->ev.off[i] != SS_EVENT_SYNTHETIC;
+	return !ss_xevents_is_added(&line->l->ev, i);
 }
 
 /*

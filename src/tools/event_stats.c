@@ -4,8 +4,8 @@
  *
  * Every event of the files counts, nested ones for themselves.
  */
+#include "base/heap.h"
 #include "base/safe.h"
-
 #include "base/vec.h"
 #include "model/host/event_query.h"
 #include "model/host/identity.h"
@@ -18,6 +18,7 @@
 #define MOST_GROUPS 10000u
 #define MOST_LISTED 1000u
 #define NAME_BYTES 80u /* of a name in a sentence */
+#define TRIM_EVENTS 500000u /* whose durations are worth giving back to the system */
 
 enum { G_NAME, G_PLANE, G_COUNT, G_TOTAL, G_MEAN, G_MIN, G_P50, G_P90, G_P99, G_MAX, G_STDDEV };
 
@@ -61,9 +62,18 @@ static const struct ss_param params[] = {
 
 extern const struct ss_tool ss_tool_event_stats;
 
+/*
+ * Durations, which are whole numbers and of millions of events. Nearly all are below 2^32 ps (4.3
+ * ms); in order, these come first.
+ */
+struct durations {
+	SS_VEC(uint32_t) below_ps;
+	SS_VEC(double) above_ps;
+};
+
 struct group {
 	struct ss_str name, plane;
-	SS_VEC(double) dur_ps;
+	struct durations dur;
 	double total_ps;
 };
 
@@ -133,11 +143,33 @@ static struct group *group_of(struct stats *s, const struct ss_event_record *e)
 	return at == SS_NONE ? NULL : &s->groups.v[at];
 }
 
+static bool add_duration(struct durations *d, double ps)
+{
+	return ps >= 0 && ps <= UINT32_MAX ? ss_vec_push(&d->below_ps, (uint32_t)ps) : ss_vec_push(&d->above_ps, ps);
+}
+
+static size_t count(const struct durations *d)
+{
+	return d->below_ps.n + d->above_ps.n;
+}
+
+/* The i-th; from the shortest, once they are sorted. */
+static double duration(const struct durations *d, size_t i)
+{
+	return i < d->below_ps.n ? d->below_ps.v[i] : d->above_ps.v[i - d->below_ps.n];
+}
+
+static void free_durations(struct durations *d)
+{
+	ss_vec_free(&d->below_ps);
+	ss_vec_free(&d->above_ps);
+}
+
 static bool take_event(void *arg, const struct ss_event_record *e)
 {
 	struct stats *s = arg;
 	struct group *g = group_of(s, e);
-	if (!g || !ss_vec_push(&g->dur_ps, e->dur_ps) || !list_event(s, e)) {
+	if (!g || !add_duration(&g->dur, e->dur_ps) || !list_event(s, e)) {
 		s->out->texts.no_memory = true;
 		return false;
 	}
@@ -155,35 +187,48 @@ static bool take_host(void *arg, size_t i, struct ss_host *h, struct ss_err *err
 
 /* ---- rows ---- */
 
-static double percentile(const struct group *g, double q)
+#define SORT_ITEM uint32_t
+#define SORT_LESS(ctx, a, b) ((void)(ctx), *(a) < *(b))
+#include "base/introsort_of.h"
+
+static void sort(struct durations *d)
 {
-	double at = q * (double)(g->dur_ps.n - 1);
-	size_t lo = (size_t)at, hi = lo + 1 < g->dur_ps.n ? lo + 1 : lo;
-	return g->dur_ps.v[lo] + (at - (double)lo) * (g->dur_ps.v[hi] - g->dur_ps.v[lo]);
+	/* Where they are: qsort would take as much memory again. */
+	sort_items(d->below_ps.v, d->below_ps.n, NULL);
+	if (d->above_ps.n)
+		qsort(d->above_ps.v, d->above_ps.n, sizeof(*d->above_ps.v), ss_cmp_double);
+}
+
+static double percentile(const struct durations *d, double q)
+{
+	double at = q * (double)(count(d) - 1);
+	size_t lo = (size_t)at, hi = lo + 1 < count(d) ? lo + 1 : lo;
+	return duration(d, lo) + (at - (double)lo) * (duration(d, hi) - duration(d, lo));
 }
 
 static double deviation(const struct group *g)
 {
-	double n = (double)g->dur_ps.n, mean = g->total_ps / n, sum = 0;
-	for (size_t i = 0; i < g->dur_ps.n; i++)
-		sum += (g->dur_ps.v[i] - mean) * (g->dur_ps.v[i] - mean);
-	return g->dur_ps.n > 1 ? sqrt(sum / (n - 1)) : 0;
+	double n = (double)count(&g->dur), mean = g->total_ps / n, sum = 0;
+	for (size_t i = 0; i < count(&g->dur); i++)
+		sum += (duration(&g->dur, i) - mean) * (duration(&g->dur, i) - mean);
+	return count(&g->dur) > 1 ? sqrt(sum / (n - 1)) : 0;
 }
 
 static void put_group(struct ss_table *t, struct group *g)
 {
-	qsort(g->dur_ps.v, g->dur_ps.n, sizeof(*g->dur_ps.v), ss_cmp_double);
+	const struct durations *d = &g->dur;
+	sort(&g->dur);
 	ss_table_row(t);
 	ss_set_str(t, G_NAME, g->name);
 	ss_set_str(t, G_PLANE, g->plane);
-	ss_set_i64(t, G_COUNT, (int64_t)g->dur_ps.n);
+	ss_set_i64(t, G_COUNT, (int64_t)count(d));
 	ss_set_i64(t, G_TOTAL, ss_safe_i64(g->total_ps));
-	ss_set_f64(t, G_MEAN, g->total_ps / (double)g->dur_ps.n);
-	ss_set_i64(t, G_MIN, ss_safe_i64(g->dur_ps.v[0]));
-	ss_set_f64(t, G_P50, percentile(g, .5));
-	ss_set_f64(t, G_P90, percentile(g, .9));
-	ss_set_f64(t, G_P99, percentile(g, .99));
-	ss_set_i64(t, G_MAX, ss_safe_i64(g->dur_ps.v[g->dur_ps.n - 1]));
+	ss_set_f64(t, G_MEAN, g->total_ps / (double)count(d));
+	ss_set_i64(t, G_MIN, ss_safe_i64(duration(d, 0)));
+	ss_set_f64(t, G_P50, percentile(d, .5));
+	ss_set_f64(t, G_P90, percentile(d, .9));
+	ss_set_f64(t, G_P99, percentile(d, .99));
+	ss_set_i64(t, G_MAX, ss_safe_i64(duration(d, count(d) - 1)));
 	ss_set_f64(t, G_STDDEV, deviation(g));
 }
 
@@ -198,8 +243,11 @@ static bool put_rows(struct stats *s)
 	struct ss_table *t = ss_result_table(s->out, "groups", "Durations", group_cols, SS_COUNT(group_cols));
 	if (t && s->groups.n)
 		qsort(s->groups.v, s->groups.n, sizeof(*s->groups.v), by_total);
-	for (size_t i = 0; t && i < s->groups.n && i < MOST_GROUPS; i++)
-		put_group(t, &s->groups.v[i]);
+	for (size_t i = 0; t && i < s->groups.n; i++) {
+		if (i < MOST_GROUPS)
+			put_group(t, &s->groups.v[i]);
+		free_durations(&s->groups.v[i].dur);
+	}
 	t = t ? ss_result_table(s->out, "longest", "Longest events", list_cols, SS_COUNT(list_cols)) : NULL;
 	if (t && s->nlisted)
 		qsort(s->list, s->nlisted, sizeof(*s->list), by_duration);
@@ -265,11 +313,13 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		return false;
 	bool ok = ss_tool_visit(q, out, &visit, err) && (put_rows(&s) || ss_fail_mem(err));
 	for (size_t i = 0; i < s.groups.n; i++)
-		ss_vec_free(&s.groups.v[i].dur_ps);
+		free_durations(&s.groups.v[i].dur);
 	ss_vec_free(&s.groups);
 	ss_u64map_free(&s.by_key);
 	ss_strmap_free(&s.texts);
 	ss_event_query_free(&s.query);
+	if (s.n >= TRIM_EVENTS)
+		ss_heap_trim();
 	return ok;
 }
 

@@ -183,7 +183,7 @@ static bool add_events(struct stacks *s, struct line *w, const uint32_t *order, 
 		uint32_t i = order[k];
 		if (ev->begin_ps[i] < profiler_end_ps)
 			continue;
-		if (ev->off && ev->off[i] == SS_EVENT_SYNTHETIC)
+		if (ss_xevents_is_added(ev, i))
 			continue; /* preprocessing added it: the file has no such event */
 		int64_t part_ps = inside_ps(s, ev, i);
 		if (part_ps < 0)

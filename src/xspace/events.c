@@ -36,7 +36,7 @@ struct loader {
 static bool count_columns(struct loader *l, size_t cap)
 {
 	struct ss_xevents *e = l->e;
-	uint64_t bytes = cap * (sizeof(*e->begin_ps) + sizeof(*e->dur_ps) + sizeof(*e->meta) + sizeof(*e->off));
+	uint64_t bytes = cap * (sizeof(*e->begin_ps) + sizeof(*e->dur_ps) + sizeof(*e->meta) + (e->off ? sizeof(*e->off) : 0));
 	if (bytes < e->held_bytes)
 		ss_hold_give(e->hold, e->held_bytes - bytes);
 	else
@@ -64,7 +64,8 @@ static bool set_cap(struct loader *l, size_t cap)
 	RESIZE(begin_ps, cap);
 	RESIZE(dur_ps, cap);
 	RESIZE(meta, cap);
-	RESIZE(off, cap);
+	if (e->off)
+		RESIZE(off, cap);
 	RESIZE(base, chunks);
 	if (e->occurrences) {
 		RESIZE(occurrences, cap);
@@ -109,6 +110,18 @@ static bool set_occurrences(struct loader *l, uint32_t i, uint64_t n)
 	return true;
 }
 
+/*
+ * The bytes of events are read for their stats: the first event with stats brings the positions
+ * about. The bytes of those before it have none, so that of these the first of a chunk stands for
+ * all of it: its position is 0.
+ */
+static bool need_positions(struct loader *l)
+{
+	struct ss_xevents *e = l->e;
+	e->off = calloc(l->cap + 1, sizeof(*e->off));
+	return e->off && (!e->hold || count_columns(l, l->cap));
+}
+
 /* Where the event's length stands, relative to its chunk. False: further away than 32 bits hold. */
 static inline bool set_position(struct loader *l, uint32_t i, const uint8_t *length)
 {
@@ -116,7 +129,8 @@ static inline bool set_position(struct loader *l, uint32_t i, const uint8_t *len
 	uint64_t *base = &l->e->base[i / SS_EVENT_CHUNK];
 	if (i % SS_EVENT_CHUNK == 0)
 		*base = at;
-	l->e->off[i] = (uint32_t)(at - *base);
+	if (l->e->off)
+		l->e->off[i] = (uint32_t)(at - *base);
 	return at - *base < SS_EVENT_SYNTHETIC;
 }
 
@@ -283,10 +297,11 @@ static void walk_usual(struct loader *l, const uint8_t **at, const uint8_t *end,
 			*at = p;
 			continue;
 		}
-		if (!set_position(l, l->e->n, length))
+		uint64_t own = ids_of(stats, p);
+		if ((own && !l->e->off && !need_positions(l)) || !set_position(l, l->e->n, length))
 			break;
 		store_event(l, &ev);
-		ids |= ids_of(stats, p);
+		ids |= own;
 		*at = p;
 	}
 	l->e->stat_ids |= ids;
@@ -302,12 +317,15 @@ static enum outcome add_event(struct loader *l, const uint8_t *length, struct ss
 		return SKIPPED;
 	if (!is_wanted(l, &ev))
 		return PASSED;
+	uint64_t ids = ids_of_event(body);
+	if (ids && !e->off && !need_positions(l))
+		return NO_MEMORY;
 	if (!set_position(l, e->n, length))
 		return SKIPPED;
 	if (ev.occurrences != 1 && !set_occurrences(l, e->n, ev.occurrences))
 		return NO_MEMORY;
 	store_event(l, &ev);
-	e->stat_ids |= ids_of_event(body);
+	e->stat_ids |= ids;
 	return PASSED;
 }
 
@@ -439,8 +457,9 @@ static bool rebase(struct ss_xevents *g, const struct ss_xevents *e, const uint3
 {
 	uint32_t last = g->n - first > SS_EVENT_CHUNK ? first + SS_EVENT_CHUNK : g->n;
 	uint64_t base = UINT64_MAX, at;
-#define POSITION(k) (e->base[from[k] / SS_EVENT_CHUNK] + e->off[from[k]])
-#define HAS_BYTES(k) (from[k] != SS_NONE && e->off[from[k]] != SS_EVENT_SYNTHETIC)
+	/* Without positions the first of a chunk stands for all of it, as in need_positions. */
+#define POSITION(k) (e->base[from[k] / SS_EVENT_CHUNK] + (e->off ? e->off[from[k]] : 0))
+#define HAS_BYTES(k) (from[k] != SS_NONE && !ss_xevents_is_added(e, from[k]))
 	for (uint32_t k = first; k < last; k++)
 		if (HAS_BYTES(k) && (at = POSITION(k)) < base)
 			base = at;
@@ -458,10 +477,20 @@ static bool rebase(struct ss_xevents *g, const struct ss_xevents *e, const uint3
 	return true;
 }
 
+/* Without stats positions only tell the events that were added. */
+static void drop_positions(struct ss_xevents *e)
+{
+	for (uint32_t i = 0; i < e->n; i++)
+		if (ss_xevents_is_added(e, i))
+			return;
+	free(e->off);
+	e->off = NULL;
+}
+
 bool ss_xevents_rebuild(struct ss_xevents *e, const uint32_t *from, uint32_t n)
 {
 	struct ss_xevents g = { .n = n, .dropped = e->dropped, .clipped = e->clipped, .sorted = e->sorted,
-				.stat_ids = e->stat_ids, .hold = e->hold };
+				.rebuilt = true, .stat_ids = e->stat_ids, .hold = e->hold };
 	bool ok = alloc_columns(&g, n, e->occurrences);
 	for (uint32_t k = 0; ok && k < n; k += SS_EVENT_CHUNK)
 		ok = rebase(&g, e, from, k);
@@ -477,6 +506,8 @@ bool ss_xevents_rebuild(struct ss_xevents *e, const uint32_t *from, uint32_t n)
 		if (g.occurrences)
 			g.occurrences[k] = made ? 1 : e->occurrences[from[k]];
 	}
+	if (!e->off)
+		drop_positions(&g);
 	g.held_bytes = e->held_bytes;
 	e->held_bytes = 0;
 	ss_xevents_free(e);

@@ -1,14 +1,16 @@
 /*
  * events.h - the events of one line as columns.
  *
- * 24 bytes an event: begin, duration, name and the place of its bytes. Stats stay in the file and
- * are walked on request (ss_xevents_stats), which costs some 5 ns a stat.
+ * 24 bytes an event: begin, duration, name and the place of its bytes; 20 where no event of the
+ * line has stats. Stats stay in the file and are walked on request (ss_xevents_stats), which costs
+ * some 5 ns a stat.
  *
  *	begin_ps[i]	start, in ps since the start of the session (ss_xspace.origin_ns)
  *	dur_ps[i]	duration in ps; 0 for instants and aggregated events; begin_ps + dur_ps always fits
  *	meta[i]		index into the plane's event_meta, SS_NONE if undefined
  *	base + off[i]	where the XEvent's body stands in the line (use ss_xevents_body);
- *			off SS_EVENT_SYNTHETIC: nowhere, it was added
+ *			off SS_EVENT_SYNTHETIC: nowhere, it was added; off NULL: no event has stats,
+ *			for which alone these bytes are read, and none was added
  */
 #ifndef SS_XSPACE_EVENTS_H
 #define SS_XSPACE_EVENTS_H
@@ -19,11 +21,12 @@ struct ss_xevents {
 	int64_t *begin_ps;
 	uint64_t *dur_ps;
 	uint32_t *meta;
-	uint32_t *off;		/* from the base of the event's chunk to the body */
+	uint32_t *off;		/* from the base of the event's chunk to the body; or NULL */
 	uint64_t *base;		/* per chunk of 4096 events, from the start of the line's body */
 	uint32_t n;
 	/* The events are in the order begin ascending, then longer first. */
 	bool sorted;
+	bool rebuilt;		/* not as it was read: sorted, or with events added or joined */
 	/*
 	 * Aggregated events (num_occurrences instead of an offset): count per event; NULL when
 	 * there is none.
@@ -81,14 +84,20 @@ uint32_t *ss_xevents_in_order(const struct ss_xevents *e);
  */
 bool ss_xevents_sort(struct ss_xevents *e, uint32_t **from);
 
-/* The serialized XEvent, empty for one that was added. */
+/* Was the event added? The file does not have it. */
+static inline bool ss_xevents_is_added(const struct ss_xevents *e, uint32_t i)
+{
+	return e->off && e->off[i] == SS_EVENT_SYNTHETIC;
+}
+
+/* The serialized XEvent; empty for one that was added, and where no event of the line has stats. */
 static inline struct ss_str ss_xevents_body(const struct ss_xevents *e, const struct ss_xline *line, uint32_t i)
 {
 	const uint8_t *end = (const uint8_t *)line->body.p + line->body.n;
-	const uint8_t *p = (const uint8_t *)line->body.p + e->base[i / SS_EVENT_CHUNK] + e->off[i];
 	uint64_t n = 0;
-	if (e->off[i] == SS_EVENT_SYNTHETIC)
+	if (!e->off || e->off[i] == SS_EVENT_SYNTHETIC)
 		return (struct ss_str){ "", 0 };
+	const uint8_t *p = (const uint8_t *)line->body.p + e->base[i / SS_EVENT_CHUNK] + e->off[i];
 	/*
 	 * The length stands before the body. Both were checked when the line was loaded, but the
 	 * file may have been written to since.

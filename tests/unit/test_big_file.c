@@ -35,13 +35,13 @@ static unsigned char *put_raw(unsigned char *p, const char *bytes, size_t n)
 	return p + n;
 }
 
-/* XEvent{metadata_id=1 offset_ps duration_ps} as field 4 of a line. */
+/* XEvent{metadata_id=1 offset_ps duration_ps stats={metadata_id=1}} as field 4 of a line. */
 static unsigned char *put_event(unsigned char *p, uint64_t offset_ps, uint64_t dur_ps)
 {
 	unsigned char body[40], *end = put_raw(body, "\x08\x01\x10", 3);
 	end = put_varint(end, offset_ps);
 	*end++ = 3 << 3;
-	end = put_varint(end, dur_ps);
+	end = put_raw(put_varint(end, dur_ps), "\x22\x02\x08\x01", 4);
 	size_t n = (size_t)(end - body);
 	return put_raw(put_len(p, 4, n), (const char *)body, n);
 }
@@ -102,8 +102,8 @@ static void offsets_beyond_32_bits(void **state)
 	assert_int_equal(l->ev.dur_ps[1], 20);
 	assert_str(ss_event_name(p, l->ev.meta[1]), "event");
 	struct ss_str body = ss_xevents_body(&l->ev, l->src, 1);	/* found again by its offset */
-	assert_int_equal(body.n, 7);
-	assert_memory_equal(body.p, "\x08\x01\x10\x88\x27\x18\x14", 7);
+	assert_int_equal(body.n, 11);
+	assert_memory_equal(body.p, "\x08\x01\x10\x88\x27\x18\x14\x22\x02\x08\x01", 11);
 	ss_host_close(&h);
 }
 

@@ -265,45 +265,94 @@ static void counts_aggregated_events(void **state)
 	ss_xspace_close(&x);
 }
 
-/* More events than a chunk holds, each found again by its position. */
-static void finds_events_in_long_lines(void **state)
+/*
+ * A line of n events, of which those from number `first` on have a stat: *whole gets the file, the
+ * caller's to free.
+ */
+static struct ss_xspace open_long_line(uint32_t n_events, uint32_t first, char **whole)
 {
-	enum { N = 3 * SS_EVENT_CHUNK + 17 };
-	size_t cap = (size_t)N * 24, n = 0;
+	size_t cap = (size_t)n_events * 24, n = 0;
 	char *buf = malloc(cap);
-	struct bytes one = { .n = 0 }, b = { .n = 0 };
-	(void)state;
-	for (uint64_t i = 0; i < N; i++) {
+	struct bytes one = { .n = 0 }, b = { .n = 0 }, line = { .n = 0 };
+	for (uint64_t i = 0; i < n_events; i++) {
 		one.n = 0;
-		put_event(&one, 1, i * 1000, i, 1, i);
+		put_event(&one, 1, i * 1000, i, i >= first, i);
 		memcpy(buf + n, one.p, one.n);
 		n += one.n;
 	}
 	/* line and plane around it */
-	struct bytes line = { .n = 0 };
 	put_varint(&line, XPLANE_LINES << 3 | 2);
 	put_varint(&line, n);
 	put_varint(&b, XSPACE_PLANES << 3 | 2);
 	put_varint(&b, line.n + n);
-	char *whole = malloc(b.n + line.n + n);
-	memcpy(whole, b.p, b.n);
-	memcpy(whole + b.n, line.p, line.n);
-	memcpy(whole + b.n + line.n, buf, n);
+	*whole = malloc(b.n + line.n + n);
+	memcpy(*whole, b.p, b.n);
+	memcpy(*whole + b.n, line.p, line.n);
+	memcpy(*whole + b.n + line.n, buf, n);
 	struct ss_xspace x;
-	assert_ok(ss_xspace_open_bytes(&x, (struct ss_str){ whole, b.n + line.n + n }, "long", &err));
+	assert_ok(ss_xspace_open_bytes(&x, (struct ss_str){ *whole, b.n + line.n + n }, "long", &err));
+	free(buf);
+	return x;
+}
+
+static void check_stats(const struct ss_xspace *x, const struct ss_xevents *e, uint32_t i, bool has)
+{
+	struct ss_xstats it = ss_xevents_stats(e, &x->planes[0], &x->planes[0].lines[0], i);
+	struct ss_xstat s;
+	assert_true(e->begin_ps[i] == (int64_t)i * 1000 && e->dur_ps[i] == i);
+	assert_int_equal(ss_xstats_next(&it, &s), has);
+	assert_true(!has || s.u == i);
+}
+
+/* More events than a chunk holds, each found again by its position. */
+static void finds_events_in_long_lines(void **state)
+{
+	enum { N = 3 * SS_EVENT_CHUNK + 17 };
+	char *whole;
+	(void)state;
+	struct ss_xspace x = open_long_line(N, 0, &whole);
 	struct ss_xevents e = load(&x, 0, 0);
 	assert_int_equal(e.n, N);
-	for (uint32_t i = 0; i < N; i++) {
-		struct ss_xstats it = ss_xevents_stats(&e, &x.planes[0], &x.planes[0].lines[0], i);
-		struct ss_xstat s;
-
-		assert_true(e.begin_ps[i] == (int64_t)i * 1000 && e.dur_ps[i] == i);
-		assert_true(ss_xstats_next(&it, &s) && s.u == i);
-	}
+	for (uint32_t i = 0; i < N; i++)
+		check_stats(&x, &e, i, true);
 	ss_xevents_free(&e);
 	ss_xspace_close(&x);
 	free(whole);
-	free(buf);
+}
+
+/* Positions take memory only where an event has stats, and those of later events are right. */
+static void keeps_positions_for_stats(void **state)
+{
+	enum { N = 3 * SS_EVENT_CHUNK + 17 };
+	static const uint32_t firsts[] = { 1, 40, SS_EVENT_CHUNK - 1, SS_EVENT_CHUNK, 2 * SS_EVENT_CHUNK + 5, N - 1, N };
+	(void)state;
+	for (size_t k = 0; k < SS_COUNT(firsts); k++) {
+		char *whole;
+		struct ss_xspace x = open_long_line(N, firsts[k], &whole);
+		struct ss_xevents e = load(&x, 0, 0);
+		uint32_t *from = malloc(((size_t)N + 1) * sizeof(*from));
+		assert_int_equal(e.n, N);
+		assert_int_equal(e.off != NULL, firsts[k] < N);
+		for (uint32_t i = 0; i < N; i++)
+			check_stats(&x, &e, i, i >= firsts[k]);
+		assert_false(e.rebuilt);
+		/* The same after another one was added in front. */
+		from[0] = SS_NONE;
+		for (uint32_t i = 0; i < N; i++)
+			from[i + 1] = i;
+		assert_true(ss_xevents_rebuild(&e, from, N + 1));
+		assert_true(e.rebuilt && ss_xevents_is_added(&e, 0));
+		for (uint32_t i = 1; i <= N; i++) {
+			struct ss_xstats it = ss_xevents_stats(&e, &x.planes[0], &x.planes[0].lines[0], i);
+			struct ss_xstat s;
+			assert_false(ss_xevents_is_added(&e, i));
+			assert_int_equal(ss_xstats_next(&it, &s), i > firsts[k]);
+		}
+		free(from);
+		ss_xevents_free(&e);
+		ss_xspace_close(&x);
+		free(whole);
+	}
 }
 
 static void says_what_is_no_profile(void **state)
@@ -379,6 +428,7 @@ int main(void)
 		cmocka_unit_test(order_and_times),
 		cmocka_unit_test(counts_aggregated_events),
 		cmocka_unit_test(finds_events_in_long_lines),
+		cmocka_unit_test(keeps_positions_for_stats),
 		cmocka_unit_test(says_what_is_no_profile),
 		cmocka_unit_test(shows_what_is_whole_of_a_cut_file),
 		cmocka_unit_test(clips_times_without_end),

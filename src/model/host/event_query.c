@@ -2,6 +2,8 @@
 #include "model/host/event_query.h"
 
 #include "model/host/host.h"
+#include "model/host/plane.h"
+#include "model/host/read_lines.h"
 #include "xspace/events.h"
 
 #include <ctype.h>
@@ -129,20 +131,17 @@ static void set_times(const struct walk *w, const struct ss_xline *l, const stru
 	r->dur_ps = trunc(r->dur_ps / 1000 * 1000);
 }
 
-static bool walk_line(struct walk *w, struct ss_xline *l, struct ss_err *err)
+static void walk_events(struct walk *w, const struct ss_xline *l, const struct ss_xevents *e)
 {
 	struct ss_event_query *q = w->q;
-	struct ss_xevents e = { 0 };
-	if (!ss_xevents_load(&e, &w->h->x, w->p, l, err))
-		return false;
 	struct ss_event_record r = { .plane = w->p->name,
 				     .line = l->display_name.n ? l->display_name : l->name,
 				     .line_id = l->name };
-	for (uint32_t i = 0; i < e.n && !w->ended; i++) {
-		set_times(w, l, &e, i, &r);
+	for (uint32_t i = 0; i < e->n && !w->ended; i++) {
+		set_times(w, l, e, i, &r);
 		bool inside = in_window(q, r.begin_ps, r.dur_ps) && !(r.dur_ps < q->least_ps) &&
 			      !(r.dur_ps > q->most_ps);
-		if (inside && name_matches(w, l, &e, i, &r.event) &&
+		if (inside && name_matches(w, l, e, i, &r.event) &&
 		    ss_event_filter_passes(&q->filter, &r) && !w->fn(w->arg, &r))
 			w->ended = true;
 		q->nscanned++;
@@ -150,7 +149,17 @@ static bool walk_line(struct walk *w, struct ss_xline *l, struct ss_err *err)
 		w->no_memory |= q->filter.no_memory;
 		w->ended = w->ended || q->stopped || w->no_memory;
 	}
-	ss_xevents_free(&e);
+}
+
+static bool walk_line(struct walk *w, uint32_t plane, uint32_t line, struct ss_err *err)
+{
+	struct ss_xline *l = &w->h->x.planes[plane].lines[line];
+	const struct ss_line *loaded = ss_line_as_read(w->h, plane, line);
+	struct ss_xevents own = { 0 };
+	if (!loaded && !ss_xevents_load(&own, &w->h->x, w->p, l, err))
+		return false;
+	walk_events(w, l, loaded ? &loaded->ev : &own);
+	ss_xevents_free(&own);
 	return !w->no_memory || ss_fail_mem(err);
 }
 
@@ -169,7 +178,7 @@ bool ss_event_query_run(struct ss_event_query *q, struct ss_host *h, ss_event_qu
 		w.named = calloc(p->nevent_meta + 1, 1);
 		ok = w.named || ss_fail_mem(err);
 		for (uint32_t l = 0; ok && l < p->nlines && !w.ended; l++)
-			ok = walk_line(&w, &p->lines[l], err);
+			ok = walk_line(&w, i, l, err);
 		free(w.named);
 	}
 	return ok;

@@ -51,6 +51,13 @@ static bool mark_names(struct making *m, const struct ss_plane *p, uint8_t **mar
 	return true;
 }
 
+/* What a loaded host has need not be read once more. */
+static const struct ss_line *there(const struct making *m, uint32_t line, const uint8_t *marks)
+{
+	const struct ss_line *l = marks ? NULL : ss_line_as_read(m->h, m->e->nplanes, line);
+	return l && (l->ev.sorted || !m->what->in_time) ? l : NULL;
+}
+
 static bool list_lines(struct making *m, struct ss_plane *p)
 {
 	struct ss_arena *a = &m->e->arena;
@@ -73,11 +80,16 @@ static bool list_lines(struct making *m, struct ss_plane *p)
 	for (uint32_t i = 0; p->nlines < n && i < p->x->nlines; i++) {
 		if (!may_be_asked_for(m, &p->x->lines[i]))
 			continue;
-		src[p->nlines] = p->x->lines[i];
-		lines[p->nlines].src = &src[p->nlines];
-		if (!ss_vec_push(&m->reads, ((struct ss_line_read){ p, &lines[p->nlines], marks })))
+		struct ss_line *l = &lines[p->nlines++];
+		const struct ss_line *loaded = there(m, i, marks);
+		if (loaded) {
+			*l = ss_line_borrow(loaded);
+			continue;
+		}
+		src[p->nlines - 1] = p->x->lines[i];
+		l->src = &src[p->nlines - 1];
+		if (!ss_vec_push(&m->reads, ((struct ss_line_read){ p, l, marks })))
 			return false;
-		p->nlines++;
 	}
 	return true;
 }

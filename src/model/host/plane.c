@@ -115,7 +115,9 @@ bool ss_plane_has_events(const struct ss_plane *p)
 
 void ss_line_free(struct ss_line *l)
 {
-	ss_xevents_free(&l->ev);
+	if (!l->borrowed)
+		ss_xevents_free(&l->ev);
+	l->ev = (struct ss_xevents){ 0 };
 	free(l->group);
 	free(l->runs);
 	free(l->dev_begin_ps);

@@ -37,6 +37,7 @@ struct ss_line {
 	struct ss_xline *src;	/* NULL: the line is derived, and its events have no bytes in the file */
 	bool derived;		/* made by preprocessing, here or by the program that wrote the file */
 	struct ss_xevents ev;	/* of a derived line: off and base are NULL */
+	bool borrowed;		/* the columns of ev are another line's */
 	/*
 	 * Step group of each event, SS_NO_GROUP for none. NULL: not computed; a preprocessed file has
 	 * it in the stat group_id (ss_event_group reads either).

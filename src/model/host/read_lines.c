@@ -42,6 +42,21 @@ static bool read_line(void *arg, size_t i, struct ss_err *err)
 	return true;
 }
 
+const struct ss_line *ss_line_as_read(struct ss_host *h, uint32_t plane, uint32_t line)
+{
+	if (plane >= h->nplanes || !ss_part_is_built(&h->parts[SS_HOST_EVENTS]) || line >= h->planes[plane].nlines)
+		return NULL;
+	const struct ss_line *l = &h->planes[plane].lines[line];
+	return l->src && l->src->events == h->planes[plane].x->lines[line].events && l->ev.base && !l->ev.rebuilt ? l : NULL;
+}
+
+struct ss_line ss_line_borrow(const struct ss_line *l)
+{
+	struct ss_line own = { .src = l->src, .ev = l->ev, .borrowed = true };
+	line_take_header(&own);
+	return own;
+}
+
 bool ss_read_lines(struct ss_host *h, struct ss_line_read *reads, size_t n, struct ss_err *err)
 {
 	struct reading r = { h, reads };

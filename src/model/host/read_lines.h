@@ -21,4 +21,12 @@ struct ss_line_read {
 /* Fills the lines; puts the jobs into another order. On failure lines read before are the caller's to free. */
 bool ss_read_lines(struct ss_host *h, struct ss_line_read *reads, size_t n, struct ss_err *err);
 
+/*
+ * A line of the file, by its place, with its events as reading them would give them. NULL: the host
+ * is not loaded, or preprocessing has sorted the events, or added some.
+ */
+const struct ss_line *ss_line_as_read(struct ss_host *h, uint32_t plane, uint32_t line);
+/* A line with the events of such a line, which must outlive it. */
+struct ss_line ss_line_borrow(const struct ss_line *l);
+
 #endif

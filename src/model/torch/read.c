@@ -6,6 +6,7 @@
 
 #include "model/host/forget.h"
 #include "model/host/host.h"
+#include "model/host/read_lines.h"
 #include "xspace/events.h"
 
 #include <math.h>
@@ -88,7 +89,6 @@ struct reader {
 	struct ss_torch_build *b;
 	SS_VEC(uint8_t) told; /* by text */
 	struct names names;
-	bool loaded;	/* the host is */
 	SS_VEC(struct running) running;
 	struct event e;
 };
@@ -484,10 +484,10 @@ static bool read_events(struct reader *r, const struct ss_xevents *ev, const str
 }
 
 /* Columns that are there, where the host is loaded, in order and as the file has them. */
-static const struct ss_xevents *loaded(const struct reader *r, uint32_t line)
+static const struct ss_xevents *loaded(const struct reader *r, uint32_t plane, uint32_t line)
 {
-	const struct ss_line *l = &r->e.p->lines[line];
-	return r->loaded && l->src && l->ev.off && l->ev.sorted ? &l->ev : NULL;
+	const struct ss_line *l = ss_line_as_read(r->b->h, plane, line);
+	return l && l->ev.sorted ? &l->ev : NULL;
 }
 
 /*
@@ -511,7 +511,7 @@ static bool read_line(struct reader *r, uint32_t plane, uint32_t line, struct ss
 {
 	struct ss_torch *t = r->b->t;
 	const struct ss_xline *src = &r->e.p->x->lines[line];
-	const struct ss_xevents *there = loaded(r, line);
+	const struct ss_xevents *there = loaded(r, plane, line);
 	r->e.thread = (uint32_t)t->threads.n;
 	r->e.plane = plane;
 	r->e.line = line;
@@ -545,7 +545,7 @@ static bool read_plane(struct reader *r, uint32_t plane, struct ss_err *err)
 
 bool ss_torch_read(struct ss_torch_build *b, struct ss_err *err)
 {
-	struct reader r = { .b = b, .loaded = ss_part_is_built(&b->h->parts[SS_HOST_EVENTS]) };
+	struct reader r = { .b = b };
 	bool ok = true;
 	for (uint32_t i = 0; ok && i < b->h->nplanes; i++)
 		ok = read_plane(&r, i, err);
