@@ -8,6 +8,7 @@ must not be claimed (`forbidden`), and what the steps are. profiles*.tar.xz have
 steps and shares, which a viewer may draw elsewhere, 95 of 100 must be right. All other samples are asked as well: what they answer must
 hold together."""
 import argparse
+import collections
 import concurrent.futures
 import glob
 import json
@@ -157,6 +158,28 @@ def answers_agree(binary, path, o):
     return wrong
 
 
+def places_told(binary, path):
+    """host_boundness names the place that its evidence has most time for, and that time."""
+    done = subprocess.run([binary, 'tool', 'host_boundness', path, '--format', 'json'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        return [f'host_boundness: {done.stderr}']
+    answer = json.loads(done.stdout)
+    told = re.search(r"The largest part of that is in (.*): ([\d.]+ \w+)\.", ' '.join([answer['conclusion']['text'], *answer['conclusion']['more']]))
+    table = next(t for t in answer['tables'] if t['name'] == 'evidence')
+    rows = [dict(zip((c['id'] for c in table['cols']), row)) for row in zip(*table['data'])]
+    if not told:
+        return []
+    cause = re.search(r'The largest cause is ([\w ]+):', ' '.join(answer['conclusion']['more'])).group(1)
+    sums = collections.Counter()
+    for r in rows:
+        if r['cause'] == cause:
+            sums[f"'{r['detail']}' within '{r['name']}'" if r['detail'] else f"'{r['name']}'"] += r['host_wait_ps']
+    number, unit = told.group(2).split()
+    ps = float(number) * {'ps': 1, 'ns': 1e3, 'us': 1e6, 'ms': 1e9, 's': 1e12}[unit]
+    place, most = sums.most_common(1)[0]
+    return [] if told.group(1) == place and abs(ps - most) < 0.005 * most else [f'host_boundness: {told.group(0)} {sums}']
+
+
 def within(v, bounds):
     return is_number(v) and bounds[0] <= v <= bounds[1]
 
@@ -223,6 +246,8 @@ def judge_cases(binary, only, verbose):
                 tar.extractall(scratch)
         paths = [os.path.join(scratch, 'profiles', c['name']) for c in cases]
         answers = list(pool.map(lambda p: (summary(binary, p, '--format', 'json'), summary(binary, p)), paths))
+        for case, wrong in zip(cases, pool.map(lambda p: places_told(binary, p), paths)):
+            check(f'{case["name"]}: what host_boundness names', not wrong, wrong)
         for case, path, answer in zip(cases, paths, answers):
             if case['name'] == 'jax_compute' and not answer[0].returncode:
                 cpu_backend(binary, path, json.loads(answer[0].stdout)['findings'][0]['subject'])
