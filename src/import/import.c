@@ -111,6 +111,9 @@ static bool read_perfetto(struct ss_str bytes, const struct ss_file *f, struct s
 	if (!ss_perfetto_read(bytes, bytes.p == f->bytes.p ? f : NULL, o, &loss, err))
 		return false;
 	bool ok = note_count(out, a, loss.malformed, "packet[|s] of the trace [is|are] malformed and left out") &&
+		  note_count(out, a, loss.beyond,
+			     "compressed packet[|s] of the trace [is|are] left out, whole or in part: together they decompress "
+			     "to more than 50 times the trace and 16 MB") &&
 		  note_count(out, a, loss.other, "packet[|s] of the trace [comes|come] from data sources that no timeline shows") &&
 		  note_count(out, a, loss.nameless, "event[|s] [has|have] no name in the trace") &&
 		  (!loss.cut || note(out, SS_STR("the trace is truncated or damaged; the content before the damage is shown")));

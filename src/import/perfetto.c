@@ -10,7 +10,9 @@
 #include <stdlib.h>
 
 #define SCRATCH_BYTES ((size_t)1 << 20)
-#define UNPACKED_PER_BYTE 300
+/* Writers make 5 to 20 bytes from one. Each costs time twice, and an event more memory than its bytes. */
+#define UNPACKED_PER_BYTE 50
+#define UNPACKED_ALWAYS ((uint64_t)16 << 20)
 #define FORGET_STRIDE ((size_t)4 << 20)
 #define DEPTH 8		/* of packets in packets, of annotations in annotations, of tracks in tracks */
 /* Tracks that are no thread: behind the numbers of any system's threads. */
@@ -467,15 +469,23 @@ static void read_packed(struct reader *r, struct ss_str packed, bool events, int
 	struct ss_err err = { 0 };
 	bool whole = false;
 	/* A limit of 0 would be none. */
-	if (!unpacked.limit_bytes || depth >= DEPTH) {
-		r->loss->malformed++;
+	if (!unpacked.limit_bytes) {
+		r->loss->beyond += events;
+		return;
+	}
+	if (depth >= DEPTH) {
+		r->loss->malformed += events;
 		return;
 	}
 	if (!ss_gz_in_all(packed, &unpacked, &whole, &err))
 		r->o->no_memory = true;
 	r->unpacked_bytes += unpacked.n;
-	r->loss->malformed += (!whole || unpacked.over) && events;
+	r->loss->malformed += !whole && !unpacked.over && events;
+	r->loss->beyond += unpacked.over && events;
+	bool cut = r->loss->cut;
 	read_packets(r, ss_buf_get(&unpacked), events, depth + 1);
+	if (unpacked.over)
+		r->loss->cut = cut;	/* it ends within a packet because it was not read on */
 	ss_buf_free(&unpacked);
 }
 
@@ -564,7 +574,7 @@ bool ss_perfetto_read(struct ss_str bytes, const struct ss_file *file, struct ss
 	r->file = file;
 	for (int events = 0; events <= 1; events++) {
 		r->unpacked_bytes = r->forgotten = 0;
-		r->max_unpacked_bytes = ((uint64_t)1 << 20) + UNPACKED_PER_BYTE * (uint64_t)bytes.n;
+		r->max_unpacked_bytes = UNPACKED_ALWAYS + UNPACKED_PER_BYTE * (uint64_t)bytes.n;
 		read_packets(r, bytes, events, 0);
 	}
 	set_start(r);

@@ -15,6 +15,7 @@
 /* Counts of packets and events that could not be used. */
 struct ss_perfetto_loss {
 	uint64_t malformed;	/* packets whose bytes are no message */
+	uint64_t beyond;	/* compressed packets that would be longer than such packets may become together */
 	uint64_t other;		/* packets of data sources that are not shown */
 	uint64_t nameless;	/* events whose name the trace has lost: they are shown without one */
 	bool cut;		/* it ends within a packet */

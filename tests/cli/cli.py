@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -273,6 +274,24 @@ def bombs(c, scratch):
             run.returncode = os.waitstatus_to_exitcode(status)
         c.check(f'{os.path.getsize(path) >> 10} KiB of {name} in bounded memory',
                 run.returncode == (name == 'events') and said and used.ru_maxrss < 250 << 10, f'{run.returncode} {used.ru_maxrss} {said[:300]}')
+
+
+def packed_packets(c, scratch):
+    """Compressed packets of Perfetto are read up to a multiple of the trace: what came before is shown, and a note counts the others."""
+    def message(field, body):
+        return varint(field << 3 | 2) + varint(len(body)) + body
+
+    track = message(1, message(60, b'\x08\x01' + message(4, b'\x08\x07\x10\x07' + message(5, b'worker'))))
+    event = message(1, b'\x40\x05' + message(11, b'\x48\x03\x58\x01' + message(23, b'early')))
+    path = os.path.join(scratch, 'packed.pftrace')
+    with open(path, 'wb') as f:
+        f.write(track + event + message(1, message(50, zlib.compress(b'\x0a\x00' * 250000))) * 1000)
+    before = os.times()
+    r = c.run(['tool', 'event_stats', path, '--format', 'json'])
+    seconds = os.times().children_user - before.children_user
+    c.check('packets that decompress to 1,000 times the trace', b'early' in r.stdout and
+            b'compressed packets of the trace are left out' in r.stdout and b'truncated' not in r.stdout and seconds < 10,
+            f'{seconds:.1f} s {r.stdout[:600]}')
 
 
 def shares_agree(c):
@@ -1141,7 +1160,7 @@ def check_all(binary, scratch):
     for part in (misuse, stray_file, help_and_version, answers, conclusions, same_bytes_same_answer, shares_agree, causes_that_devices_show, late_hosts, full_disk, riegeli, output_is_stdout,
                  kept_output, output_is_the_profile, versions, documents):
         part(c)
-    for part in (bad_input, older_files, bombs, one_answer_about_steps, parts, steps_of_perfetto, no_wrong_culprit, shard_numbers, programs, programs_of_hosts, terminal,
+    for part in (bad_input, older_files, bombs, packed_packets, one_answer_about_steps, parts, steps_of_perfetto, no_wrong_culprit, shard_numbers, programs, programs_of_hosts, terminal,
                  files_without_hostnames):
         part(c, scratch)
     parts_of_all_kinds(c, os.path.join(scratch, 'kinds'))
