@@ -5,6 +5,7 @@
 #include "base/system.h"
 #include "base/write.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -49,6 +50,69 @@ static bool give_name(int fd, const char *path)
 }
 #endif
 
+#ifdef F_OFD_SETLK
+/*
+ * Whoever makes a file under a hidden name has it locked, until the end of the process at the latest.
+ * Bytes so far behind are locked by nobody else: SQLite locks some at 1 GiB.
+ */
+static bool lock(int fd)
+{
+	struct flock far = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)1 << 62, .l_len = 1 };
+	return fcntl(fd, F_OFD_SETLK, &far) == 0;
+}
+#else
+static bool lock(int fd)
+{
+	(void)fd;
+	return false;
+}
+#endif
+
+/* A file of this name is removed if it is ours and nobody is making it any more. */
+static void remove_stale(int folder, const char *name)
+{
+	struct stat st, named;
+	int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && lock(fd) &&
+	    fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == st.st_ino && named.st_dev == st.st_dev)
+		unlinkat(folder, name, 0);
+	close(fd);
+}
+
+/* What killed processes left of the same file. */
+static void sweep(const struct ss_draft *d)
+{
+	char path[PATH_MAX];
+	const char *slash = strrchr(d->path, '/'), *prefix = slash ? slash + 1 : d->path;
+	snprintf(path, sizeof(path), "%.*s", slash ? (int)(slash - d->path) + 1 : 1, slash ? d->path : ".");
+	DIR *folder = opendir(path);
+	size_t whole = strlen(prefix), known = whole - strlen(UNIQUE);
+	for (const struct dirent *e; folder && (e = readdir(folder));)
+		if (strlen(e->d_name) == whole && strncmp(e->d_name, prefix, known) == 0)
+			remove_stale(dirfd(folder), e->d_name);
+	if (folder)
+		closedir(folder);
+}
+
+/* A file with a hidden name. Somebody else may sweep it before it is locked. */
+static int make_named(struct ss_draft *d)
+{
+	char *end = d->path + strlen(d->path) - strlen(UNIQUE);
+	struct stat st = { .st_nlink = 0 };
+	int fd = -1;
+	for (int i = 0; i < TRIES && st.st_nlink == 0; i++) {
+		if (fd >= 0)
+			close(fd);
+		memcpy(end, UNIQUE, strlen(UNIQUE));
+		fd = mkostemp(d->path, O_CLOEXEC);
+		if (fd < 0 || !lock(fd) || fstat(fd, &st) != 0)
+			break;
+	}
+	return fd;
+}
+
 bool ss_draft_open(struct ss_draft *d, const char *hidden, mode_t mode)
 {
 	int n = snprintf(d->path, sizeof(d->path), "%s" UNIQUE, hidden);
@@ -58,8 +122,10 @@ bool ss_draft_open(struct ss_draft *d, const char *hidden, mode_t mode)
 		return false;
 	d->fd = open_nameless(d->path);
 	d->named = d->fd < 0;
-	if (d->named)
-		d->fd = mkostemp(d->path, O_CLOEXEC);
+	if (d->named) {
+		sweep(d);
+		d->fd = make_named(d);
+	}
 	if (d->fd < 0)
 		return false;
 	if (fchmod(d->fd, mode) == 0)
@@ -114,7 +180,7 @@ static bool copy_named(struct ss_draft *d)
 	struct ss_draft copy = { .named = true };
 	struct stat st;
 	memcpy(copy.path, d->path, sizeof(copy.path));
-	copy.fd = mkostemp(copy.path, O_CLOEXEC);
+	copy.fd = make_named(&copy);
 	if (copy.fd < 0 || fstat(d->fd, &st) != 0 || fchmod(copy.fd, st.st_mode & 07777) != 0 ||
 	    !copy_bytes(d->fd, copy.fd) || fsync(copy.fd) != 0) {
 		ss_draft_drop(&copy);
@@ -127,7 +193,11 @@ static bool copy_named(struct ss_draft *d)
 
 bool ss_draft_hide(struct ss_draft *d)
 {
-	return d->named || give_hidden_name(d) || copy_named(d);
+	if (d->named)
+		return true;
+	sweep(d);
+	lock(d->fd);
+	return give_hidden_name(d) || copy_named(d);
 }
 
 /* From the hidden name to the one that is meant. */

@@ -1,7 +1,8 @@
 /*
  * draft.h - a file in the making, which gets its name when it is whole. Until then it has none
  * where the system can make such files (Linux: O_TMPFILE), so nothing is left of it if the process
- * is killed. Elsewhere it has a hidden name.
+ * is killed. Elsewhere, and for a writer that opens it by name, it has a hidden name; whoever next makes
+ * the same file removes what a killed process left under such a name.
  */
 #ifndef SS_BASE_DRAFT_H
 #define SS_BASE_DRAFT_H

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,7 +171,42 @@ static void nothing_is_left_of_a_killed_process(void **state)
 	assert_true(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
 	assert_int_equal(files_in_top(), system_makes_nameless() ? 0 : 1);
 }
-#define ON_LINUX cmocka_unit_test(elsewhere), cmocka_unit_test(nothing_is_left_of_a_killed_process),
+
+/* Under a hidden name a file stays behind: the next one that gets such a name removes it, but none that is being made. */
+static void next_writer_removes_what_is_left(void **state)
+{
+	int status = 0, ends[2];
+	struct ss_draft mine, next;
+	char left[PATH_MAX] = "";
+	(void)state;
+	assert_true(ss_draft_open(&mine, in_top(".part-"), 0600) && ss_draft_hide(&mine));
+	assert_int_equal(pipe(ends), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct ss_draft d;
+		(void)!(ss_draft_open(&d, in_top(".part-"), 0600) && ss_draft_hide(&d) && write(ends[1], d.path, sizeof(d.path)));
+		kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(read(ends[0], left, sizeof(left)), sizeof(left));
+	assert_true(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+	assert_int_equal(access(left, F_OK) | access(mine.path, F_OK), 0);
+	/* Not of this file, no file, or no draft. */
+	assert_int_equal(mkdir(in_top(".part-folder"), 0700) | symlink("/etc/passwd", in_top(".part-linked")), 0);
+	close(open(in_top(".other-000000"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	close(open(in_top(".part-0000001"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	assert_true(ss_draft_open(&next, in_top(".part-"), 0600) && ss_draft_hide(&next));
+	assert_int_equal(access(left, F_OK), -1);
+	assert_int_equal(access(mine.path, F_OK) | access(next.path, F_OK), 0);
+	assert_int_equal(files_in_top(), 6);
+	ss_draft_drop(&next);
+	ss_draft_drop(&mine);
+	assert_int_equal(rmdir(in_top(".part-folder")) | unlink(in_top(".part-linked")), 0);
+	assert_int_equal(unlink(in_top(".other-000000")) | unlink(in_top(".part-0000001")), 0);
+	assert_int_equal(close(ends[0]) | close(ends[1]), 0);
+}
+#define ON_LINUX \
+	cmocka_unit_test(elsewhere), cmocka_unit_test(nothing_is_left_of_a_killed_process), \
+		cmocka_unit_test(next_writer_removes_what_is_left),
 #else
 #define ON_LINUX
 #endif
