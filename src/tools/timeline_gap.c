@@ -184,6 +184,12 @@ static bool find_host(const struct search *s, struct place *best, struct ss_err 
 static const char *meaning(enum ss_time_class c, bool device)
 {
 	switch (c) {
+	case SS_TIME_COLLECTIVE:
+		return "the host exchanges data with other processes";
+	case SS_TIME_COPY:
+		return "the host copies data";
+	case SS_TIME_CALLBACK:
+		return "the compiled program runs Python";
 	case SS_TIME_INPUT:
 		return "the program waits for input data";
 	case SS_TIME_COMPILE:
@@ -195,7 +201,7 @@ static const char *meaning(enum ss_time_class c, bool device)
 	case SS_TIME_HOST_CODE:
 		return "the program's own code runs on the host";
 	case SS_TIME_LAUNCH:
-		return "the framework starts work";
+		return "the host starts work";
 	case SS_TIME_SYNC:
 		return "the host waits for a result";
 	default:
@@ -268,9 +274,11 @@ static void say(struct ss_result *r, const struct search *s, const struct place 
 		ss_say(r, "'" SS_FMT "' ends it.", SS_ARG(name_at(s, end)));
 	if (launch->known)
 		say_launch(r, s, launch, end);
-	if (host->known)
+	if (host->known && s->idle->starter.n)
 		ss_say(r, "Meanwhile the thread that starts programs, '" SS_FMT "', is mostly in '" SS_FMT "'.",
 		       SS_ARG(s->idle->starter), SS_ARG(name_at(s, host)));
+	else if (host->known)
+		ss_say(r, "Meanwhile the thread that starts programs is mostly in '" SS_FMT "'.", SS_ARG(name_at(s, host)));
 	say_share(r, s);
 }
 
@@ -283,9 +291,11 @@ static void say_none(struct ss_result *r, const struct search *s)
 	struct ss_str who = s->unit->device.n ? s->unit->device : SS_STR("the program");
 	if (s->q->where == SS_GAP_HERE)
 		ss_say(r, SS_FMT " works at this moment, or the moment lies outside of the steps.", SS_ARG(who));
+	else if (s->q->least_ps)
+		ss_say(r, "There is no %s gap of at least %s on " SS_FMT ". Zoom in to find shorter ones.",
+		       s->q->where == SS_GAP_NEXT ? "later" : "earlier", TIME(s->q->least_ps), SS_ARG(who));
 	else
-		ss_say(r, "There is no %s gap of at least %s on " SS_FMT ".", s->q->where == SS_GAP_NEXT ? "later" : "earlier",
-		       TIME(s->q->least_ps), SS_ARG(who));
+		ss_say(r, "There is no %s gap on " SS_FMT ".", s->q->where == SS_GAP_NEXT ? "later" : "earlier", SS_ARG(who));
 }
 
 /* ---- the answer ---- */

@@ -144,6 +144,27 @@ static void a_gap_says_what_it_waits_for(void **state)
 	assert_has(text, "\"launch\":null");
 }
 
+static const char *said_of(struct fixture *f, uint64_t at_ps, enum ss_gap_where where, uint64_t least_ps)
+{
+	struct ss_tl_gap g = gap_at(f, at_ps, where, least_ps);
+
+	ss_emit_timeline_gap(&f->out, &g);
+	return printed(f);
+}
+
+static void a_gap_names_what_it_knows(void **state)
+{
+	struct fixture *f = *state;
+	struct ss_idle *idle = (struct ss_idle *)(uintptr_t)ss_host_idle(&f->host, NULL);
+
+	assert_non_null(idle);
+	idle->starter = SS_STR("");
+	assert_has(said_of(f, 500 * US, SS_GAP_HERE, 0), "Meanwhile the thread that starts programs is mostly in '$data.py:3 read'.");
+	assert_has(said_of(f, 50 * US, SS_GAP_HERE, 0), "the host starts work");
+	assert_has(said_of(f, 300 * US, SS_GAP_NEXT, 100 * US), "at least 100.0 us on /device:GPU:0. Zoom in to find shorter ones.");
+	assert_has(said_of(f, 960 * US, SS_GAP_NEXT, 0), "There is no later gap on /device:GPU:0.");
+}
+
 static void gaps_follow_each_other(void **state)
 {
 	struct fixture *f = *state;
@@ -237,7 +258,7 @@ static void quantiles_are_true(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(gaps_tile_what_is_not_work), TEST(a_gap_says_what_it_waits_for), TEST(gaps_follow_each_other),
+		TEST(gaps_tile_what_is_not_work), TEST(a_gap_says_what_it_waits_for), TEST(a_gap_names_what_it_knows), TEST(gaps_follow_each_other),
 		TEST(steps_are_listed), TEST(names_are_found_by_text_and_expression), cmocka_unit_test(quantiles_are_true),
 	};
 
