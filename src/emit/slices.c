@@ -4,6 +4,8 @@
  */
 #include "emit/slices.h"
 
+#include "base/arena.h"
+#include "base/cxx_name.h"
 #include "base/le.h"
 #include "emit/json.h"
 
@@ -438,9 +440,16 @@ static void write_numbers(struct ss_out *o, const struct number *v, size_t n)
 /* Begin the object of a name. */
 static void begin_name(struct ss_out *o, struct ss_str name, const struct number *v, size_t n)
 {
+	struct ss_arena scratch = { 0 };
+	struct ss_str brief = ss_cxx_short_name(name, &scratch);
 	ss_out_char(o, '{');
 	key_str(o, "name", name);
 	ss_out_char(o, ',');
+	if (!ss_str_eq(brief, name)) {
+		key_str(o, "short", brief);
+		ss_out_char(o, ',');
+	}
+	ss_arena_release(&scratch);
 	write_numbers(o, v, n);
 }
 

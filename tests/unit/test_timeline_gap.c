@@ -159,9 +159,11 @@ static void a_gap_names_what_it_knows(void **state)
 
 	assert_non_null(idle);
 	idle->starter = SS_STR("");
-	assert_has(said_of(f, 500 * US, SS_GAP_HERE, 0), "Meanwhile the thread that starts programs is mostly in '$data.py:3 read'.");
+	assert_has(said_of(f, 500 * US, SS_GAP_HERE, 0),
+		   "Meanwhile the thread that starts programs is mostly in '$data.py:3 read'.");
 	assert_has(said_of(f, 50 * US, SS_GAP_HERE, 0), "the host starts work");
-	assert_has(said_of(f, 300 * US, SS_GAP_NEXT, 100 * US), "at least 100.0 us on /device:GPU:0. Zoom in to find shorter ones.");
+	assert_has(said_of(f, 300 * US, SS_GAP_NEXT, 100 * US),
+		   "at least 100.0 us on /device:GPU:0. Zoom in to find shorter ones.");
 	assert_has(said_of(f, 960 * US, SS_GAP_NEXT, 0), "There is no later gap on /device:GPU:0.");
 }
 
@@ -193,6 +195,20 @@ static struct ss_tl_names *find(struct fixture *f, struct ss_str text, enum ss_n
 	struct ss_timeline_names_query q = { .text = text, .how = how, .end_ps = INT64_MAX, .limit = 10 };
 
 	return ss_timeline_names(&f->model, &q, &f->arena, NULL);
+}
+
+static void names_of_cxx_have_a_short_form(void **state)
+{
+	struct fixture *f = *state;
+	struct ss_tl_sum rows[] = { { .name = SS_STR("add_kernel"), .count = 1 },
+				    { .name = SS_STR("void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, "
+						     "c10::BFloat16, float>(c10::BFloat16*)"),
+				      .count = 1 } };
+	struct ss_tl_summary s = { .count = 2, .nnames = 2, .rows = rows, .nrows = SS_COUNT(rows) };
+
+	ss_emit_timeline_summary(&f->out, &s);
+	assert_has(printed(f), "\"short\":\"cunn_SoftMaxForward");
+	assert_null(strstr(printed(f), "\"short\":\"add_kernel"));
 }
 
 static void names_are_found_by_text_and_expression(void **state)
@@ -258,8 +274,10 @@ static void quantiles_are_true(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(gaps_tile_what_is_not_work), TEST(a_gap_says_what_it_waits_for), TEST(a_gap_names_what_it_knows), TEST(gaps_follow_each_other),
-		TEST(steps_are_listed), TEST(names_are_found_by_text_and_expression), cmocka_unit_test(quantiles_are_true),
+		TEST(gaps_tile_what_is_not_work), TEST(a_gap_says_what_it_waits_for), TEST(a_gap_names_what_it_knows),
+		TEST(gaps_follow_each_other),
+		TEST(steps_are_listed), TEST(names_of_cxx_have_a_short_form), TEST(names_are_found_by_text_and_expression),
+		cmocka_unit_test(quantiles_are_true),
 	};
 
 	return RUN_TESTS(tests);

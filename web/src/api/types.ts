@@ -213,6 +213,7 @@ export interface SearchResult {
 
 export interface SummaryName {
 	name: string;
+	short?: string; /* where a C++ name has a shorter form */
 	count: number;
 	total_ps: number;
 	avg_ps: number;
@@ -275,6 +276,7 @@ export interface Steps {
 
 export interface FoundName {
 	name: string;
+	short?: string; /* where a C++ name has a shorter form */
 	count: number;
 	total_ps: number;
 	min_ps: number;

@@ -322,6 +322,7 @@ function Flows({
 function summaryTable(s: Summary): TableData {
 	const cols = [
 		{ id: "name", label: "Name", type: "str", unit: "", doc: "Name of the events" },
+		{ id: "short", label: "Short name", type: "str", unit: "", role: "short:name" },
 		{ id: "count", label: "Count", type: "i64", unit: "count", doc: "Events of this name that overlap the frame" },
 		{ id: "total_ps", label: "Total", type: "f64", unit: "ps", doc: "Sum of the parts of their durations that lie in the frame" },
 		{ id: "avg_ps", label: "Average", type: "f64", unit: "ps", doc: "Total divided by count" },
@@ -341,7 +342,7 @@ function summaryTable(s: Summary): TableData {
 		props: {},
 		cols,
 		nrows: s.names.length,
-		data: cols.map((c) => s.names.map((n) => n[c.id as keyof typeof n])),
+		data: cols.map((c) => s.names.map((n) => n[c.id as keyof typeof n] ?? "")),
 	};
 }
 

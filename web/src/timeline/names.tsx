@@ -77,7 +77,7 @@ export function NamesPane({ store, model, session, onGo, onFind }: NamesPaneProp
 								<tr key={n.name} data-name={n.name}>
 									<td class="names-name">
 										<button class="link" title={`${n.name}\nGo to the longest`} onClick={() => void go(n.event)}>
-											{n.name}
+											{n.short ?? n.name}
 										</button>
 									</td>
 									<td class="num">{count(n.count)}</td>
