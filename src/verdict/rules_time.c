@@ -151,11 +151,16 @@ static struct ss_str what_changed(struct ss_judge *j, struct ss_verdict_finding 
 		f->traits |= SS_TRAIT_COMPILED_ONCE;
 		return ss_say(j, " One program of " SS_FMT " was compiled, so this is its first compilation.", SS_ARG(name));
 	}
+	struct ss_str which = r->programs > SS_MOST_COMPARED_PROGRAMS
+				      ? ss_say(j, "latest %d of the %llu", SS_MOST_COMPARED_PROGRAMS,
+					       (unsigned long long)r->programs)
+				      : ss_say(j, "%llu", (unsigned long long)r->programs);
 	if (r->programs)
 		return ss_say(j,
-			      " The %llu programs of " SS_FMT " have arguments of the same shapes and types: what changes is "
-			      "something else, such as a static argument, a captured value, or the function object itself.",
-			      (unsigned long long)r->programs, SS_ARG(name));
+			      " The " SS_FMT " programs of " SS_FMT " have arguments and results of the same shapes and types: "
+			      "what changes is something else, such as a static argument, a captured value, or the function object "
+			      "itself.",
+			      SS_ARG(which), SS_ARG(name));
 	if (r->traced > 1) {
 		ss_prove(j, f, "graphs traced of the function", (double)r->traced, "count", u, "trace_viewer@");
 		return ss_say(j, " TensorFlow had traced this function %llu times by then.", (unsigned long long)r->traced);

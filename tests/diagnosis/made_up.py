@@ -497,7 +497,7 @@ def judge_unrecorded(binary, check):
 
 # ---- functions compiled again ----
 
-def compiled_again(shapes, name='jit_update', function='PjitFunction(update)'):
+def compiled_again(shapes, name='jit_update', function='PjitFunction(update)', results=None):
     host, programs = runs.Plane(1, '/host:CPU'), runs.Plane(3, '/host:metadata')
     thread = host.line('python')
     for i, shape in enumerate(shapes):
@@ -508,7 +508,7 @@ def compiled_again(shapes, name='jit_update', function='PjitFunction(update)'):
         main = m.computation('main')
         w = main.add('Arg_0.1', 'parameter', hlo.Shape('f32', (64, 64)), op_name='w', extra=[[9, 0, 0]])
         x = main.add('Arg_1.2', 'parameter', shape, op_name='x', extra=[[9, 0, 1]])
-        main.add('dot.3', 'dot', hlo.Shape('f32', (8, 64)), [x, w])
+        main.add('dot.3', 'dot', results[i] if results else hlo.Shape('f32', (8, 64)), [x, w])
         programs.meta(f'{name}({2 * i + 4})', stats={'Hlo Proto': m.proto(2 * i + 4)}, number=2 * i + 4)
     return space(host, programs)
 
@@ -523,6 +523,11 @@ def judge_recompiled(binary, check):
     check('compiled again: the type', 'argument x from f32[8,64] to bf16[8,64]' in said, said)
     said = text(compiled_again([rows[0]] * 4))
     check('compiled again: not the arguments', 'static argument' in said and 'from' not in said, said)
+    said = text(compiled_again([rows[0]] * 5, results=rows))
+    check('compiled again: the shape of the result', 'programs of update(): the result from f32[33,64] to f32[34,64].' in said, said)
+    for name, function in (('jit_update', 'update'), ('jit__lambda', '<lambda>')):
+        said = text(compiled_again([rows[0]] * 12, name=name, function=f'PjitFunction({function})'))
+        check(f'compiled again: more than are compared of {function}', f'The latest 9 of the 12 programs of {function}() have' in said, said)
     said = text(compiled_again(rows, name='jit_other'))
     check('compiled again: programs of another name', 'argument' not in said and 'update()' in said, said)
     said = text(compiled_again(rows, name='jit__lambda', function='PjitFunction(<lambda>)'))

@@ -8,8 +8,6 @@
 
 #include <stdlib.h>
 
-#define MOST_PROGRAMS 9 /* the latest */
-
 struct parameter {
 	struct ss_str name; /* as the program calls it; "" */
 	struct ss_str shape;
@@ -19,6 +17,7 @@ struct program {
 	int64_t id;
 	uint32_t entry;
 	SS_VEC(struct parameter) params; /* by number */
+	struct ss_str result;		 /* its shape */
 };
 
 struct change {
@@ -73,13 +72,14 @@ static int by_id(const void *a, const void *b)
 	return SS_CMP(x->id, y->id);
 }
 
-static bool read_params(struct program *p, const struct ss_hlo_module *m)
+static bool read_shapes(struct program *p, const struct ss_hlo_module *m)
 {
 	uint32_t entry = ss_hlo_computation_by_id(m, m->entry_id);
 	const struct ss_hlo_computation *c = entry == SS_NONE ? NULL : &m->computations[entry];
 	for (uint32_t i = 0; c && i < c->ninstrs; i++) {
 		struct ss_hlo_instr in;
 		ss_hlo_instr_read(m->instrs[c->first + i], &in);
+		p->result = in.id == c->root_id ? in.shape : p->result;
 		if (!ss_str_is(in.opcode, "parameter") || in.parameter_number < 0 || in.parameter_number >= c->ninstrs)
 			continue;
 		size_t at = (size_t)in.parameter_number;
@@ -140,6 +140,24 @@ static struct ss_str argument(const struct parameter *p, size_t number, struct s
 		      : ss_arena_printf(arena, "argument %zu", number);
 }
 
+/*
+ * A function that makes an array of a given shape: the shape is a static argument, which shows in
+ * the result alone.
+ */
+static bool describe_result(struct ss_recompiled *out, const struct program *v, size_t n, struct ss_arena *arena)
+{
+	size_t i = n - 1;
+	while (i && same_shape(v[i].result, v[i - 1].result))
+		i--;
+	if (!i || !v[i].result.n || !v[i - 1].result.n)
+		return true;
+	struct ss_str from = shape_text(v[i - 1].result, arena), to = shape_text(v[i].result, arena);
+	if (!from.p || !to.p)
+		return false;
+	out->changed = ss_arena_printf(arena, "the result from " SS_FMT " to " SS_FMT, SS_ARG(from), SS_ARG(to));
+	return out->changed.p;
+}
+
 static bool describe(struct ss_recompiled *out, const struct program *v, size_t n, struct ss_arena *arena)
 {
 	struct change c = most_changed(v, n);
@@ -148,6 +166,8 @@ static bool describe(struct ss_recompiled *out, const struct program *v, size_t 
 		if (v[i].params.n != v[i - 1].params.n)
 			out->changed = ss_arena_printf(arena, "the number of arguments from %zu to %zu",
 						       v[i - 1].params.n, v[i].params.n);
+	if (!c.count && !out->changed.n)
+		return describe_result(out, v, n, arena);
 	if (!c.count)
 		return out->changed.p;
 	const struct parameter *now = &v[c.program].params.v[c.param], *before = &v[c.program - 1].params.v[c.param];
@@ -193,19 +213,20 @@ static bool compare_programs(struct ss_recompiled *out, struct ss_host *h, struc
 	bool ok = map != NULL;
 	for (uint32_t i = 0; ok && i < nentries; i++)
 		if (is_program_of(e[i].module.name, function))
-			ok = ss_vec_push(&v, ((struct program){ .id = e[i].program_id, .entry = i })) || ss_fail_mem(err);
+			ok = ss_vec_push(&v, ((struct program){ .id = e[i].program_id, .entry = i, .result = SS_STR("") })) ||
+			     ss_fail_mem(err);
 	if (v.n > 1)
 		qsort(v.v, v.n, sizeof(*v.v), by_id);
-	size_t first = v.n > MOST_PROGRAMS ? v.n - MOST_PROGRAMS : 0;
+	size_t first = v.n > SS_MOST_COMPARED_PROGRAMS ? v.n - SS_MOST_COMPARED_PROGRAMS : 0;
 	for (size_t i = first; ok && v.n > 1 && i < v.n; i++) {
 		const struct ss_hlo_module *m;
-		ok = ss_hlo_map_at(map, v.v[i].entry, &m, err) && (!m || read_params(&v.v[i], m) || ss_fail_mem(err));
+		ok = ss_hlo_map_at(map, v.v[i].entry, &m, err) && (!m || read_shapes(&v.v[i], m) || ss_fail_mem(err));
 	}
 	out->once = ok && v.n == 1;
 	bool lambda = ss_str_contains(function, SS_STR("<"));
 	size_t n = ok && lambda && v.n > 1 ? keep_like_latest(v.v + first, v.n - first) : v.n - first;
 	if (ok && n > 1) {
-		out->programs = lambda ? n : v.n;
+		out->programs = lambda && n < v.n - first ? n : v.n;
 		ok = describe(out, v.v + first, n, arena) || ss_fail_mem(err);
 	}
 	for (size_t i = 0; i < v.n; i++)

@@ -14,9 +14,11 @@
 
 struct ss_host;
 
+#define SS_MOST_COMPARED_PROGRAMS 9 /* the latest of them */
+
 struct ss_recompiled {
 	uint64_t programs;     /* of the function's name, two or more; 0: nothing is known */
-	struct ss_str changed; /* "argument x from f32[32,128] to f32[31,128]"; "": shapes and types are the same */
+	struct ss_str changed; /* "argument x from f32[32,128] to f32[31,128]", "the result from ..."; "": no shape and type */
 	bool once;	       /* one program has the name, or one graph was traced: nothing was compiled again */
 	uint64_t traced;       /* TensorFlow: graphs traced until the last; 0: not recorded */
 	uint64_t compiled;     /* torch.compile: times that a frame of Python was compiled; 0: not recorded */
