@@ -41,19 +41,24 @@ static const struct advice {
 	  .with = SS_TRAIT_PREFETCHED,
 	  .without = SS_TRAIT_SEQUENTIAL_MAP | SS_TRAIT_PYTHON_INPUT | SS_TRAIT_FIXED_PARALLELISM },
 	{ SS_CAUSE_INPUT, TORCH, ANYWHERE,
+	  "The DataLoader starts its workers within the steps: make it once, with persistent_workers=True, so that they are "
+	  "started once.",
+	  .with = SS_TRAIT_STARTS_WORKERS },
+	{ SS_CAUSE_INPUT, TORCH, ANYWHERE,
 	  "Let the DataLoader prefetch: num_workers above 0, persistent_workers=True, and a larger "
 	  "prefetch_factor.",
-	  .without = SS_TRAIT_WORKERS },
+	  .without = SS_TRAIT_WORKERS | SS_TRAIT_STARTS_WORKERS },
 	{ SS_CAUSE_INPUT, TORCH, ANYWHERE,
 	  "Give the DataLoader more workers (num_workers) and a larger prefetch_factor, and make its __getitem__ "
 	  "quicker.",
-	  .with = SS_TRAIT_WORKERS },
+	  .with = SS_TRAIT_WORKERS, .without = SS_TRAIT_STARTS_WORKERS },
 	{ SS_CAUSE_INPUT, JAX, ANYWHERE,
 	  "Prepare the next batch on another thread while the device computes, and put it onto the device early "
 	  "(jax.device_put is asynchronous).", 0, 0 },
 	{ SS_CAUSE_INPUT, TORCH_XLA, ANYWHERE,
 	  "Load ahead with torch_xla's MpDeviceLoader, and give the DataLoader several workers.", 0, 0 },
-	{ SS_CAUSE_INPUT, ANY, ANYWHERE, "Cache or store the output of the slow stage, so that its work is done once.", 0, 0 },
+	{ SS_CAUSE_INPUT, ANY, ANYWHERE, "Cache or store the output of the slow stage, so that its work is done once.",
+	  .without = SS_TRAIT_STARTS_WORKERS },
 	{ SS_CAUSE_HOST_CODE, JAX, ANYWHERE,
 	  "Start the next step before this work: jax.jit functions return before they finish, so both run at the same "
 	  "time.", 0, 0 },

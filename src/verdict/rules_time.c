@@ -71,6 +71,8 @@ void ss_rule_input(struct ss_judge *j)
 			     (u->h->input.detail.n ? SS_TRAIT_FIXED_PARALLELISM : 0);
 	}
 	f->traits |= u->h->python_input ? SS_TRAIT_PYTHON_INPUT : 0;
+	/* "_launch (popen_fork.py:62)" of Python's multiprocessing. */
+	f->traits |= s && ss_str_contains(s->name, SS_STR("(popen_")) ? SS_TRAIT_STARTS_WORKERS : 0;
 	struct ss_str who = u->h->windows.n ? ss_say(j, "Steps" SS_FMT " wait", SS_ARG(at))
 					    : ss_say(j, "The program" SS_FMT " waits", SS_ARG(at));
 	if (ss_str_ends(stage, SS_STR("::Prefetch")))
@@ -267,8 +269,8 @@ void ss_rule_host_code(struct ss_judge *j)
 	/* Tracers of Python record calls, and "with" calls nothing that they see. */
 	if (s && !s->detail.n && ss_str_contains(s->name, SS_STR(".py:")) && !has_found(j, SS_CAUSE_LOCK))
 		ss_cannot_judge(j, SS_CAUSE_LOCK,
-				"Python's tracers do not record a lock that 'with' takes: waiting for it counts as time of the "
-				"function around it");
+				"Python's tracers do not record a lock that 'with' takes, nor Python's own (GIL): waiting for them "
+				"counts as time of the function around it");
 	if (s && u->h->has_python && j->frameworks & SS_FW_PYTORCH && !has_found(j, SS_CAUSE_GC))
 		ss_cannot_judge(j, SS_CAUSE_GC,
 				"PyTorch's profiler does not record collections that Python starts itself: they count as time of "

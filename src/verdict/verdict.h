@@ -67,6 +67,7 @@ enum ss_trait {
 	SS_TRAIT_RANGE = 1u << 23, /* host code: a range that is recorded, not the code in it */
 	SS_TRAIT_HOOKS = 1u << 24, /* compute: the largest operation runs hooks of Python, which are not recorded */
 	SS_TRAIT_COLLECTS = 1u << 25, /* slow steps: garbage is collected in them */
+	SS_TRAIT_STARTS_WORKERS = 1u << 26, /* input: processes that load data are started within the steps */
 };
 
 struct ss_verdict_finding {

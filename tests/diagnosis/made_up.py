@@ -424,6 +424,22 @@ def judge_collections(binary, check):
     check('collections of PyTorch', any(n['cause'] == 'gc' and 'does not record collections that Python starts itself' in n['why'] for n in unknown), unknown)
 
 
+def judge_workers(binary, check):
+    """The advice on a DataLoader that starts its workers in each step is not more of them."""
+    for function, advice in (('multiprocessing/popen_fork.py(62): _launch', 'The DataLoader starts its workers within the steps'),
+                             ('torch/utils/data/_utils/fetch.py(46): fetch', 'Let the DataLoader prefetch')):
+        events = []
+        for i in range(8):
+            spans = [('user_annotation', f'ProfilerStep#{i}', 0, 9990), ('cpu_op', 'aten::mm', 8000, 1500)]
+            spans += [('python_function', name, 100 + 10 * k, 7500 - 30 * k) for k, name in
+                      enumerate(('main.py(9): epoch', 'torch/utils/data/dataloader.py(492): __iter__', function))]
+            events += [{'ph': 'X', 'cat': cat, 'name': name, 'pid': 1, 'tid': 1, 'ts': 10000.0 * i + begin, 'dur': dur, 'args': {}}
+                       for cat, name, begin, dur in spans]
+        data = json.dumps({'schemaVersion': 1, 'with_stack': 1, 'traceEvents': events}).encode()
+        f = next((f for f in answer(binary, data, 'a.pt.trace.json')['findings'] if f['cause'] == 'input'), {'advice': ['']})
+        check(f'workers, {function}', f['advice'][0].startswith(advice), f)
+
+
 def evaluates(slow, program, steps=20):
     """A step runs dot.4 of jit_step; slow ones run it once more, of another program or of the same."""
     host = runs.Plane(1, '/host:CPU')
@@ -539,6 +555,7 @@ def judge(binary, check):
     judge_few_steps_of_one(binary, check)
     judge_slow_steps(binary, check)
     judge_repeated(binary, check)
+    judge_workers(binary, check)
     judge_collections(binary, check)
     judge_hooks(binary, check)
     judge_calls(binary, check)
