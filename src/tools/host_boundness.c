@@ -330,7 +330,10 @@ static double sum(const struct ss_table *t, const char *col)
 	return v;
 }
 
-/* "'fetch (main.py:3)'", "'time.sleep' within 'fetch (main.py:3)'": the row's time is that of what is inside. p is NULL when memory is out. */
+/*
+ * "'fetch (main.py:3)'", "'time.sleep' within 'fetch (main.py:3)'": the row's time is that of what
+ * is inside. p is NULL when memory is out.
+ */
 static struct ss_str place_of(const struct ss_table *e, size_t row, struct ss_arena *arena)
 {
 	struct ss_str name = ss_cell_str(e, row, "name"), detail = ss_cell_str(e, row, "detail");
