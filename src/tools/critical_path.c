@@ -22,7 +22,7 @@ static const struct ss_col category_cols[] = {
 	INT("step_num", "Step", NONE, NULL),
 	STR("category", "Category",
 	    "compute, transfer, copy, input, host (launches, and time between events of its thread) or idle"),
-	NUM("path_us", "On the Path (us)", US, "The categories of a step add up to its length"),
+	NUM("path_us", "On the path (us)", US, "The categories of a step add up to its length"),
 	NUM("path_frac", "Share", FRAC, "Share of the step's length"),
 	SS_STEP_ROUND_COL,
 };
@@ -32,7 +32,7 @@ enum { OP_STEP, OP_OP, OP_US, OP_FRAC, OP_SLACK, OP_ROUND, HOST_ROUND = OP_SLACK
 static const struct ss_col op_cols[] = {
 	INT("step_num", "Step", NONE, NULL),
 	STR("op", "Operation", "Name of the operation, or input, launch, host, idle"),
-	NUM("path_us", "On the Path (us)", US, NULL),
+	NUM("path_us", "On the path (us)", US, NULL),
 	NUM("path_frac", "Share", FRAC, "Share of the step's length"),
 	NUM("slack_us", "Slack (us)", US, "Delay of the operation that would not make the step longer: 0 on the path"),
 	SS_STEP_ROUND_COL,
@@ -41,7 +41,7 @@ static const struct ss_col op_cols[] = {
 static const struct ss_col host_cols[] = {
 	INT("step_num", "Step", NONE, NULL),
 	STR("host", "Host", "The host; empty: the network"),
-	NUM("path_us", "On the Path (us)", US, "Time of the path on this host or its devices"),
+	NUM("path_us", "On the path (us)", US, "Time of the path on this host or its devices"),
 	NUM("path_frac", "Share", FRAC, "Share of the step's length"),
 	SS_STEP_ROUND_COL,
 };
@@ -241,7 +241,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	(void)err;
 	const struct ss_table *t = ss_result_find(out, "categories"),
 			      *ops = ss_result_find(out, "ops");
-	struct ss_greatest top = ss_greatest_kind(t, "path_us", "category");
+	struct ss_greatest top = ss_greatest_kind(t, "path_us", ss_kind_of_column, "category");
 	struct ss_greatest op = ss_greatest_row(ops, "path_us", NULL, NULL);
 	(void)q;
 	if (top.row == SS_NPOS)

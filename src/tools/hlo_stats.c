@@ -209,7 +209,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 {
 	const struct ss_table *t = ss_result_at(out, 0);
 	struct ss_greatest top = ss_greatest_row(t, "total_self_time", NULL, NULL);
-	struct ss_greatest kind = ss_greatest_kind(t, "total_self_time", "category");
+	struct ss_greatest kind = ss_greatest_kind(t, "total_self_time", ss_kind_of_column, "category");
 	struct ss_greatest again =
 		ss_greatest_row(t, "total_self_time", "hlo_rematerialization", "Yes");
 	const struct ss_ops *ops = ss_model_ops(q->model, err);

@@ -10,13 +10,10 @@
  * XProf decides by the idle share of the steps and by hardware counters (stepscope xprof check_host_boundness); a
  * cause or a place in the program is not in its answer.
  */
-#include "base/map.h"
 #include "base/safe.h"
 #include "model/attribution/attribution.h"
 #include "tools/words.h"
 #include "verdict/limits.h"
-
-#include <stdlib.h>
 
 #define MOST_STEPS 10000u
 
@@ -330,57 +327,42 @@ static double sum(const struct ss_table *t, const char *col)
 	return v;
 }
 
+/* A cause, and where the places of its rows go. */
+struct places {
+	struct ss_str cause;
+	struct ss_arena *arena;
+};
+
 /*
  * "'fetch (main.py:3)'", "'time.sleep' within 'fetch (main.py:3)'": the row's time is that of what
- * is inside. p is NULL when memory is out.
+ * is inside.
  */
-static struct ss_str place_of(const struct ss_table *e, size_t row, struct ss_arena *arena)
+static struct ss_str place_of(const struct ss_table *e, size_t row, const void *arg)
 {
+	const struct places *p = arg;
 	struct ss_str name = ss_cell_str(e, row, "name"), detail = ss_cell_str(e, row, "detail");
-	return detail.n ? ss_arena_printf(arena, "'" SS_FMT "' within '" SS_FMT "'", SS_ARG(detail), SS_ARG(name))
-			: ss_arena_printf(arena, "'" SS_FMT "'", SS_ARG(name));
-}
-
-/* The place with most time of a cause, summed over devices; its time in *most. "": none. */
-static struct ss_str greatest_place(const struct ss_table *e, struct ss_str cause, struct ss_arena *arena, double *most)
-{
-	struct ss_strmap places = { 0 };
-	double *sums = calloc(e->nrows + 1, sizeof(*sums));
-	struct ss_str greatest = SS_STR("");
-	*most = 0;
-	for (size_t i = 0; sums && i < e->nrows; i++) {
-		if (!ss_str_eq(ss_cell_str(e, i, "cause"), cause))
-			continue;
-		struct ss_str place = place_of(e, i, arena);
-		uint32_t k = place.p ? ss_strmap_add(&places, place) : SS_NONE;
-		if (k == SS_NONE)
-			continue;
-		sums[k] += ss_cell_f64(e, i, "host_wait_ps");
-		if (sums[k] > *most) {
-			*most = sums[k];
-			greatest = place;
-		}
-	}
-	ss_strmap_free(&places);
-	free(sums);
-	return greatest;
+	if (!ss_str_eq(ss_cell_str(e, row, "cause"), p->cause))
+		return (struct ss_str){ NULL, 0 };
+	return detail.n ? ss_arena_printf(p->arena, "'" SS_FMT "' within '" SS_FMT "'", SS_ARG(detail), SS_ARG(name))
+			: ss_arena_printf(p->arena, "'" SS_FMT "'", SS_ARG(name));
 }
 
 /* What most of the waiting is for, and who. */
 static void say_cause(struct ss_result *out, double wait)
 {
 	const struct ss_table *c = ss_result_find(out, "causes"), *e = ss_result_find(out, "evidence");
-	struct ss_greatest top = ss_greatest_kind(c, "host_wait_ps", "cause");
-	double most;
+	struct ss_greatest top = ss_greatest_kind(c, "host_wait_ps", ss_kind_of_column, "cause");
 	if (top.row == SS_NPOS)
 		return;
 	struct ss_str cause = ss_cell_str(c, top.row, "cause");
 	ss_say(out, "The largest cause is " SS_FMT ": %s.", SS_ARG(cause), ss_share_words(SS_UNIT_PS, top.value, wait).s);
 	if (ss_str_eq(cause, ss_time_class_name(SS_TIME_INPUT)))
 		out->conclusion.see = "input_pipeline_analyzer";
-	struct ss_str place = greatest_place(e, cause, out->arena, &most);
-	if (place.n)
-		ss_say(out, "The largest part of that is in " SS_FMT ": %s.", SS_ARG(place), ss_value_words(SS_UNIT_PS, most).s);
+	struct places places = { cause, out->arena };
+	struct ss_greatest most = ss_greatest_kind(e, "host_wait_ps", place_of, &places);
+	if (most.row != SS_NPOS)
+		ss_say(out, "The largest part of that is in " SS_FMT ": %s.", SS_ARG(place_of(e, most.row, &places)),
+		       ss_value_words(SS_UNIT_PS, most.value).s);
 }
 
 static void say_wait(struct ss_result *out, const struct ss_table *t, double wait, double window)

@@ -2,9 +2,11 @@
 #include "tools/words.h"
 
 #include "base/html.h"
+#include "base/map.h"
 #include "table/units.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct ss_str ss_plain_words(struct ss_arena *arena, struct ss_str html)
@@ -101,28 +103,35 @@ struct ss_greatest ss_greatest_row(const struct ss_table *t, const char *col, co
 	return g;
 }
 
-struct ss_greatest ss_greatest_kind(const struct ss_table *t, const char *col, const char *by)
+struct ss_str ss_kind_of_column(const struct ss_table *t, size_t row, const void *arg)
 {
-	struct ss_greatest kinds[SS_MOST_KINDS], g = { SS_NPOS, 0, 0 };
-	size_t n = 0;
-	for (size_t i = 0; i < t->nrows; i++) {
+	return counts(t, row, NULL, NULL) ? ss_cell_str(t, row, arg) : (struct ss_str){ NULL, 0 };
+}
+
+struct ss_greatest ss_greatest_kind(const struct ss_table *t, const char *col, ss_kind_fn *kind, const void *arg)
+{
+	struct ss_strmap known = { 0 };
+	struct ss_greatest *kinds = calloc(t->nrows + 1, sizeof(*kinds)), g = { SS_NPOS, 0, 0 };
+	for (size_t i = 0; kinds && i < t->nrows; i++) {
 		double v = ss_cell_f64(t, i, col);
-		size_t k = 0;
-		if (!(v > 0) || !counts(t, i, NULL, NULL))
+		struct ss_str of = v > 0 ? kind(t, i, arg) : (struct ss_str){ NULL, 0 };
+		uint32_t k = of.p ? ss_strmap_add(&known, of) : SS_NONE;
+		if (k == SS_NONE)
 			continue;
-		while (k < n && !ss_str_eq(ss_cell_str(t, kinds[k].row, by), ss_cell_str(t, i, by)))
-			k++;
-		if (k == SS_MOST_KINDS)
-			return (struct ss_greatest){ SS_NPOS, 0, 0 };
-		if (k == n)
-			kinds[n++] = (struct ss_greatest){ i, 0, 0 };
+		/* `sum` is the greatest number of the kind so far. */
+		if (v > kinds[k].sum) {
+			kinds[k].sum = v;
+			kinds[k].row = i;
+		}
 		kinds[k].value += v;
 		g.sum += v;
 	}
-	for (size_t k = 0; k < n; k++)
+	for (size_t k = 0; kinds && k < known.n; k++)
 		if (kinds[k].value > g.value) {
 			g.row = kinds[k].row;
 			g.value = kinds[k].value;
 		}
+	ss_strmap_free(&known);
+	free(kinds);
 	return g;
 }

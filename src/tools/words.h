@@ -43,12 +43,12 @@ struct ss_greatest {
 /* Use the rows whose cell `where` is `is`; where NULL: all rows. */
 struct ss_greatest ss_greatest_row(const struct ss_table *t, const char *col, const char *where, const char *is);
 
-#define SS_MOST_KINDS 64
+/* The kind of a row; p NULL: it does not count. */
+typedef struct ss_str ss_kind_fn(const struct ss_table *t, size_t row, const void *arg);
 
-/*
- * The same of the kinds of row that `by` names, each the sum of its rows. `row` is one of that
- * kind; SS_NPOS with too many kinds.
- */
-struct ss_greatest ss_greatest_kind(const struct ss_table *t, const char *col, const char *by);
+/* The same of kinds of row, each the sum of its rows. `row` is the one of that kind with the greatest number. */
+struct ss_greatest ss_greatest_kind(const struct ss_table *t, const char *col, ss_kind_fn *kind, const void *arg);
+/* For that: the text in the column that `arg` names. */
+ss_kind_fn ss_kind_of_column;
 
 #endif
