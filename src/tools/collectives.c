@@ -40,25 +40,25 @@ static const struct ss_col cols[] = {
 	ID("step_num", "Step", "Number of the step; -1: outside of steps"),
 	STR("op", "Operation", "A start and its done have the name of their collective"),
 	STR("kind", "Kind", NULL),
-	STR("group_host", "Group's Host", "The host of all members of the group; empty for groups over several hosts"),
+	STR("group_host", "Group's host", "The host of all members of the group; empty for groups over several hosts"),
 	INT("nth", "Execution", COUNT, "Number of the execution of the operation by this group in the step, from 0"),
 	INT("participants", "Participants", COUNT, "Devices whose recordings hold this collective"),
 	INT("expected", "Expected", COUNT, "Devices of the group, as the program or the recording says"),
 	INT("bytes", "Bytes", BYTES, "The larger of operand and result of one participant; 0: not recorded"),
-	STR("last_host", "Last Host", "The host that arrived last; empty if its delay is below the uncertainty of the clocks"),
-	ID("last_device", "Last Device", "Number of the last device on that host; -1: not known"),
+	STR("last_host", "Last host", "The host that arrived last; empty if its delay is below the uncertainty of the clocks"),
+	ID("last_device", "Last device", "Number of the last device on that host; -1: not known"),
 	NUM("margin_us", "Margin (us)", US, "Time between the last two arrivals"),
 	NUM("transfer_us", "Transfer (us)", US, "Time from the last arrival to the first end; for point-to-point operations "
 	    "the median of the pairs"),
-	FLAG("transfer_is_bound", "Transfer Is a Bound", "No participant waited for the end of the transfer, so the transfer "
+	FLAG("transfer_is_bound", "Transfer is a bound", "No participant waited for the end of the transfer, so the transfer "
 	    "time is an upper bound"),
 	NUM("min_duration_us", "Shortest (us)", US,
 	    "Shortest duration of a participant that waited; the transfer time if no clock can be trusted"),
-	NUM("wait_max_us", "Longest Wait (us)", US, "Time from the first arrival to the last, if the first participant waited "
+	NUM("wait_max_us", "Longest wait (us)", US, "Time from the first arrival to the last, if the first participant waited "
 	    "that long"),
-	NUM("wait_mean_us", "Mean Wait (us)", US, "Mean wait of all participants"),
+	NUM("wait_mean_us", "Mean wait (us)", US, "Mean wait of all participants"),
 	NUM("algbw_gb_per_s", "Rate (GB/s)", GB_PER_S, "bytes / transfer"),
-	NUM("busbw_gb_per_s", "Bus Rate (GB/s)", GB_PER_S,
+	NUM("busbw_gb_per_s", "Bus rate (GB/s)", GB_PER_S,
 	    "Rate times what a link carries for each byte: 2(n-1)/n for all-reduce, (n-1)/n for "
 	    "all-gather, reduce-scatter and all-to-all, else 1"),
 	SS_STEP_ROUND_COL,
@@ -106,20 +106,20 @@ static const struct ss_col op_cols[] = {
 	STR("kind", "Kind", NULL),
 	INT("bytes", "Bytes", BYTES, NULL),
 	INT("occurrences", "Occurrences", COUNT, "Number of groups times executions"),
-	NUM("transfer_mean_us", "Transfer, Mean (us)", US, NULL),
-	NUM("transfer_p50_us", "Transfer, Median (us)", US, NULL),
+	NUM("transfer_mean_us", "Transfer, mean (us)", US, NULL),
+	NUM("transfer_p50_us", "Transfer, median (us)", US, NULL),
 	NUM("transfer_p99_us", "Transfer, 99% (us)", US, NULL),
-	NUM("transfer_max_us", "Transfer, Longest (us)", US, NULL),
-	NUM("wait_max_mean_us", "Longest Wait, Mean (us)", US, "Mean over the occurrences of their longest wait"),
-	NUM("wait_max_p50_us", "Longest Wait, Median (us)", US, NULL),
-	NUM("wait_max_p99_us", "Longest Wait, 99% (us)", US, NULL),
-	NUM("wait_max_max_us", "Longest Wait of All (us)", US, NULL),
-	STR("top_last_host", "Mostly Last", "The host that arrived last most often, where no participant is missing"),
-	NUM("top_last_frac", "Its Share", FRAC, "Share of the occurrences without missing participants at which this host "
+	NUM("transfer_max_us", "Transfer, longest (us)", US, NULL),
+	NUM("wait_max_mean_us", "Longest wait, mean (us)", US, "Mean over the occurrences of their longest wait"),
+	NUM("wait_max_p50_us", "Longest wait, median (us)", US, NULL),
+	NUM("wait_max_p99_us", "Longest wait, 99% (us)", US, NULL),
+	NUM("wait_max_max_us", "Longest wait of all (us)", US, NULL),
+	STR("top_last_host", "Mostly last", "The host that arrived last most often, where no participant is missing"),
+	NUM("top_last_frac", "Its share", FRAC, "Share of the occurrences without missing participants at which this host "
 	    "arrived last"),
 	INT("hidden", "Hidden", COUNT, "Occurrences for whose end no participant waited: their transfer is an upper bound"),
-	NUM("seen_transfer_us", "Transfer, Not Hidden (us)", US, "Mean over the other occurrences"),
-	NUM("seen_wait_us", "Longest Wait, Not Hidden (us)", US, "Mean over the other occurrences of their longest wait"),
+	NUM("seen_transfer_us", "Transfer, not hidden (us)", US, "Mean over the other occurrences"),
+	NUM("seen_wait_us", "Longest wait, not hidden (us)", US, "Mean over the other occurrences of their longest wait"),
 };
 
 struct waits {

@@ -29,15 +29,15 @@ enum {
 #define TIMES(what)                                                                                                          \
 	NUM("step_us", "Step (us)", US, "Length of the step's window" what),                                                 \
 	NUM("compute_us", "Compute (us)", US, "Operations other than communication and copies"),                             \
-	NUM("exposed_wait_us", "Exposed Wait (us)", US,                                                                      \
+	NUM("exposed_wait_us", "Exposed wait (us)", US,                                                                      \
 	    "Time in which nothing computes and a collective waits for a late participant"),                                 \
-	NUM("exposed_transfer_us", "Exposed Transfer (us)", US,                                                              \
+	NUM("exposed_transfer_us", "Exposed transfer (us)", US,                                                              \
 	    "Time in which nothing computes and a collective transfers data"),                                               \
 	NUM("copy_us", "Copies (us)", US,                                                                                    \
 	    "Time of copies between host and device and of outfeed without any of the above"),                               \
-	NUM("idle_input_us", "Idle for Input (us)", US,                                                                      \
+	NUM("idle_input_us", "Idle for input (us)", US,                                                                      \
 	    "Time of infeed alone, or in which nothing runs and the host waits for input"),                                  \
-	NUM("idle_host_us", "Idle for Host (us)", US,                                                                        \
+	NUM("idle_host_us", "Idle for host (us)", US,                                                                        \
 	    "Time in which nothing runs until the host has launched the next operation"),                                    \
 	NUM("idle_other_us", "Idle (us)", US, "Time in which nothing runs and the recording shows no reason"),               \
 	NUM("overlapped_us", "Overlapped (us)", US, "Compute while a collective runs: part of the compute")
@@ -63,8 +63,8 @@ enum { OP_OP, OP_KIND, OP_WAIT, OP_TRANSFER, OP_OVER, OP_HIDDEN };
 static const struct ss_col op_cols[] = {
 	STR("op", "Operation", NULL),
 	STR("kind", "Kind", NULL),
-	NUM("exposed_wait_us", "Exposed Wait (us)", US, "Sum over devices and steps"),
-	NUM("exposed_transfer_us", "Exposed Transfer (us)", US,
+	NUM("exposed_wait_us", "Exposed wait (us)", US, "Sum over devices and steps"),
+	NUM("exposed_transfer_us", "Exposed transfer (us)", US,
 	    "Sum over devices and steps, its start and done operations included"),
 	NUM("overlapped_us", "Overlapped (us)", US, "Sum over devices and steps of compute while it ran"),
 	NUM("hidden_frac", "Hidden", FRAC, "overlapped / (overlapped + exposed)"),

@@ -20,8 +20,8 @@ enum { H_HOST, H_STATE, H_FIRST, H_LAST, H_FILES, H_RUN };
 static const struct ss_col host_cols[] = {
 	STR("host", "Host", NULL),
 	STR("state", "State", "ok; cut: the recording ends early; missing: there is none; unreadable"),
-	ID("first_step", "First Step", "-1: none"),
-	ID("last_step", "Last Step", "-1: none"),
+	ID("first_step", "First step", "-1: none"),
+	ID("last_step", "Last step", "-1: none"),
 	INT("files", "Files", COUNT, NULL),
 	STR("run", "Run", "The run that holds the recording"),
 };
@@ -99,7 +99,7 @@ static bool fill_matrix(const struct ss_request *q, struct ss_result *out, size_
 		cols[1] = (struct ss_col)STR("host", "Host", NULL);
 		cols[2] = (struct ss_col)NUM(figures[figure], labels[figure], US, "Largest value of the host's devices");
 		cols[3] = (struct ss_col)SS_STEP_ROUND_COL;
-		t = ss_result_table(out, "matrix", "Steps by Host", cols, ss_step_columns(c, 4));
+		t = ss_result_table(out, "matrix", "Steps by host", cols, ss_step_columns(c, 4));
 		cells_of(c, x, s, figure, v, &n);
 		ss_table_reserve(t, n);
 	}

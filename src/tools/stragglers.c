@@ -25,7 +25,7 @@ static const struct ss_col verdict_cols[] = {
 	    "alike), input, host, copy; or transfer"),
 	STR("pattern", "Pattern", "constant, periodic, drifting or intermittent"),
 	NUM("steps_frac", "Steps", FRAC, "Share of the steps that the host held up"),
-	NUM("lost_us_per_step", "Lost a Step (us)", US, "Time that it adds to all steps: an upper bound of the gain"),
+	NUM("lost_us_per_step", "Lost a step (us)", US, "Time that it adds to all steps: an upper bound of the gain"),
 	NUM("confidence_frac", "Confidence", FRAC, "Probability that it is not the same host by chance"),
 	NUM("noise_us", "Noise (us)", US, "Standard deviation of a host's own time between steps"),
 };
@@ -34,7 +34,7 @@ enum { S_STEP, S_HOST, S_DEVICE, S_LOST, S_STEP_US, S_SLOW, S_ROUND };
 
 static const struct ss_col step_cols[] = {
 	INT("step_num", "Step", NONE, NULL),
-	STR("host", "Longest Host", "The host with the longest own time in the step"),
+	STR("host", "Longest host", "The host with the longest own time in the step"),
 	INT("device", "Device", NONE, "Slowest device of the host"),
 	NUM("lost_us", "Lost (us)", US, "Own time minus that of the median host"),
 	NUM("step_us", "Step (us)", US, "Longest window of the step on any host"),
@@ -47,11 +47,11 @@ enum { H_HOST, H_LAST, H_OWN, H_EXCESS, H_NOISE, H_STEPS };
 static const struct ss_col host_cols[] = {
 	STR("host", "Host", NULL),
 	NUM("last_frac", "Last", FRAC, "Share of the collectives over several hosts at which it arrived last"),
-	NUM("own_us", "Own Time (us)", US,
+	NUM("own_us", "Own time (us)", US,
 	    "Mean time of a step without exposed communication, on the slowest device of the host"),
 	NUM("excess_us", "Excess (us)", US, "Median of the difference to the median host"),
-	NUM("excess_noise_us", "Excess Noise (us)", US, "Standard deviation of the excess"),
-	INT("culprit_steps", "Held Up", COUNT, "Slow steps in which the host had the longest own time"),
+	NUM("excess_noise_us", "Excess noise (us)", US, "Standard deviation of the excess"),
+	INT("culprit_steps", "Held up", COUNT, "Slow steps in which the host had the longest own time"),
 };
 
 static void fill_verdict(struct ss_result *out, const struct ss_straggler_verdict *v)

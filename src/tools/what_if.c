@@ -21,9 +21,9 @@ enum { COL_SCENARIO, COL_TARGET, COL_NOW, COL_STEP, COL_GAIN };
 static const struct ss_col cols[] = {
 	STR("scenario", "Scenario", "Name of the scenario; as_recorded: the replay without changes"),
 	STR("target", "Target", "Operation or host that the scenario changes"),
-	NUM("step_now_us", "Step Now (us)", US, "Mean of the recorded steps that are replayed"),
-	NUM("step_us", "Step Then (us)", US, "Lower bound of the step time after the change: another limit may then apply"),
-	NUM("gain_frac", "Gain at Most", FRAC, "Gains of several scenarios do not add up"),
+	NUM("step_now_us", "Step now (us)", US, "Mean of the recorded steps that are replayed"),
+	NUM("step_us", "Step then (us)", US, "Lower bound of the step time after the change: another limit may then apply"),
+	NUM("gain_frac", "Gain at most", FRAC, "Gains of several scenarios do not add up"),
 };
 
 static const struct ss_param params[] = {
