@@ -264,19 +264,19 @@ function columnsTemplate(
 	const texts = cols.filter((c) => !c.numeric && c.width_px > 90);
 	const takers = texts.length ? texts : cols;
 	const spare = room - sum(cols) - 1;
-	/* When there is too little, long names give up to half of theirs before the table scrolls sideways; those that stay in sight then do not. */
+	/* When there is too little, long names give up to half of theirs so that the table need not scroll sideways. */
 	const least = spare / Math.max(1, sum(texts));
-	const share = spare >= 0 ? spare / Math.max(1, sum(takers)) : Math.max(-0.5, least);
-	const stays = least < -0.5 ? frozenColumn(cols) : undefined;
+	const share = spare >= 0 ? spare / Math.max(1, sum(takers)) : least;
+	const scrolls = least < -0.5;
 	const of = (c: ColumnView) =>
 		spare >= 0
 			? takers.includes(c)
 				? c.width_px * (1 + share)
 				: c.width_px
-			: c === stays
-				? Math.min(c.width_px, STAYS_PX)
+			: scrolls && !branch
+				? Math.min(c.width_px, SCROLLS_PX)
 				: texts.includes(c) && c.width_px > 180
-					? Math.max(c === branch ? 200 : branch ? 120 : 180, c.width_px * (1 + share))
+					? Math.max(c === branch ? 200 : branch ? 120 : 180, c.width_px * (1 + Math.max(-0.5, share)))
 					: c.width_px;
 	return cols.map((c) => `${Math.floor(widths[c.col.id] ?? of(c))}px`).join(" ");
 }
@@ -297,7 +297,7 @@ function frozenColumn(cols: readonly ColumnView[]): ColumnView | undefined {
 }
 
 const LEAST_PX = 40;
-const STAYS_PX = 320; /* of a column of names that stays in sight, at most */
+const SCROLLS_PX = 320; /* a column of a table that scrolls sideways, at most */
 
 /* The right edge of a heading, to be dragged. */
 function WidthHandle({ onWidth }: { onWidth: (px: number) => void }) {
