@@ -207,6 +207,36 @@ def names(binary, scratch):
     return wrong + ([] if "step() of a torch.profiler" in said and 'Keras' not in said else [f'advice is not of PyTorch: {said}'])
 
 
+def waits_for_input(binary, scratch):
+    """A step is 60 of 100 ms shorter without its input: the copy begins within its call, and the backward pass is launched by a thread of its own."""
+    def event(cat, name, ts, dur, pid=1, tid=1, **args):
+        return {'ph': 'X', 'cat': cat, 'name': name, 'pid': pid, 'tid': tid, 'ts': ts, 'dur': dur, 'args': args}
+
+    events, correlation = [], 0
+    for i in range(6):
+        t = 100000 * i
+        events += [event('user_annotation', f'ProfilerStep#{i + 3}', t, 99990),
+                   event('user_annotation', 'enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__', t + 10, 60000)]
+        for tid, call, at, dur, kind, name, begin, lasts in (
+                (1, 'cudaMemcpyAsync', 60100, 2000, 'gpu_memcpy', 'Memcpy HtoD (Pageable -> Device)', 60200, 1800),
+                (1, 'cudaLaunchKernel', 62200, 10, 'kernel', 'forward_kernel', 62300, 12000), (2, 'cudaEventRecord', 63000, 5, None, '', 0, 0),
+                (2, 'cudaLaunchKernel', 63100, 10, 'kernel', 'backward_kernel', 74301, 22000),
+                (1, 'cudaLaunchKernel', 64000, 10, 'kernel', 'update_kernel', 96302, 3000)):
+            correlation += 1
+            events.append(event('cuda_runtime', call, t + at, dur, tid=tid, correlation=correlation))
+            if kind:
+                events.append(event(kind, name, t + begin, lasts, 0, 7, device=0, stream=7, correlation=correlation))
+    path = os.path.join(scratch, 'waits_for_input.json')
+    with open(path, 'w') as f:
+        json.dump({'schemaVersion': 1, 'traceEvents': events}, f)
+    answer, why = ask(binary, {'tool': 'what_if'}, path)
+    if not answer:
+        return [why]
+    found = rows({'table': 'scenarios', 'key': ['scenario'], 'cols': ['step_now_us', 'step_us']}, answer)
+    now, then = found.get(('perfect_input',), [0, 0])
+    return [] if abs(now - 100000) < 10 and 39000 < then < 41000 else [f'what_if: {found}']
+
+
 def random_forms(binary, scratch, seeds=(*range(12), 152)):
     """Random traces in the forms of several versions and makers say what a slow and plain reading says; 152: the first step starts nothing."""
     wrong = []
@@ -795,7 +825,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, nested_calls, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, gloo_late_rank, repeated_steps, repeated_over_ranks, same_figures, habits, recompiled, periodic, folded, whole_names, of_no_operator, hostile_pickle, spans):
+        for check in (bad_input, held, names, waits_for_input, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, nested_calls, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, gloo_late_rank, repeated_steps, repeated_over_ranks, same_figures, habits, recompiled, periodic, folded, whole_names, of_no_operator, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

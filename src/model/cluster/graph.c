@@ -35,6 +35,8 @@ struct part_events {
 	uint32_t first, n;	/* of nodes */
 	uint32_t skipped;	/* of the part's events before those */
 	bool on_cpu;
+	/* By node: the launch by another thread that it follows; UINT32_MAX: none. While the part's edges are made. */
+	uint32_t *follows;
 };
 
 struct making {
@@ -430,6 +432,27 @@ static void mark_binding(struct making *m, const struct ss_node *n)
 		m->g->edges.v[best].binds = true;
 }
 
+/*
+ * Threads that launch onto one stream take turns, as PyTorch's main thread and the one of its
+ * backward pass: what a thread does up to a launch comes behind the launch by another thread of what
+ * is before it on the stream.
+ */
+static void take_turns(struct making *m, uint32_t part, const struct lane *l, uint32_t i, uint32_t before)
+{
+	struct part_events *events = &m->events[part];
+	uint32_t own = launch_node(m, part, l->launch[i]), other = launch_node(m, part, l->launch[before]);
+	if (own == UINT32_MAX || other == UINT32_MAX)
+		return;
+	const struct ss_node *nodes = m->g->nodes.v;
+	uint32_t thread = nodes[own].thread, first = own, looked = 0;
+	int64_t end_ps = nodes[other].end_ps;
+	if (nodes[other].thread == thread || end_ps > nodes[own].begin_ps)
+		return;
+	for (uint32_t k = own; k-- > events->first && nodes[k].begin_ps >= end_ps && looked++ < 4096;)
+		first = nodes[k].thread == thread ? k : first;
+	events->follows[first - events->first] = other;
+}
+
 static bool link_device(struct making *m, uint32_t device, const uint32_t *before)
 {
 	struct lane *l = &m->lanes[device];
@@ -440,9 +463,13 @@ static bool link_device(struct making *m, uint32_t device, const uint32_t *befor
 		n->first_edge = (uint32_t)m->g->edges.n;
 		if (before[i] != UINT32_MAX)
 			ok = add_edge(m, l->first + before[i], !held_up(m, n, l->first + before[i]), false);
+		if (before[i] != UINT32_MAX)
+			take_turns(m, part, l, i, before[i]);
 		uint32_t launch = launch_node(m, part, l->launch[i]);
-		if (ok && launch != UINT32_MAX && held_up(m, n, launch) && (!i || l->launch[i] != l->launch[i - 1]))
-			ok = add_edge(m, launch, false, false);
+		/* A copy from memory that is not pinned begins within the call. */
+		if (ok && launch != UINT32_MAX && m->g->nodes.v[launch].begin_ps <= n->begin_ps &&
+		    (!i || l->launch[i] != l->launch[i - 1]))
+			ok = add_edge(m, launch, !held_up(m, n, launch), false);
 		ok = ok && add_waits(m, l, i, n) && add_compute_before(m, l, i, n);
 		if (ok)
 			mark_binding(m, n);
@@ -554,6 +581,11 @@ static bool link_events(struct making *m, uint32_t part)
 		n->first_edge = (uint32_t)m->g->edges.n;
 		if (*before != UINT32_MAX)
 			ok = add_edge(m, *before, !held_up(m, n, *before), false);
+		uint32_t other = events->follows[i];
+		/* Its own thread has done nothing since. */
+		if (ok && other != UINT32_MAX &&
+		    (*before == UINT32_MAX || m->g->nodes.v[*before].end_ps <= m->g->nodes.v[other].end_ps))
+			ok = add_edge(m, other, false, false);
 		if (ok && n->kind == SS_NODE_WAIT)
 			ok = link_wait(m, part, n);
 		else if (ok && events->on_cpu && n->cls == SS_HOST_LAUNCH_EVENT && *before != UINT32_MAX)
@@ -661,7 +693,11 @@ static bool add_nodes(struct making *m, struct ss_err *err)
 static bool link_part(struct making *m, uint32_t p, uint32_t *before)
 {
 	const struct ss_cluster_host *h = &m->c->hosts.v[m->c->parts[p].host];
-	bool ok = true;
+	struct part_events *events = &m->events[p];
+	events->follows = malloc(((size_t)events->n + 1) * sizeof(*events->follows));
+	bool ok = events->follows;
+	for (uint32_t i = 0; ok && i < events->n; i++)
+		events->follows[i] = UINT32_MAX;
 	for (uint32_t d = h->first_device; ok && d < h->first_device + h->ndevices; d++) {
 		if (m->c->devices.v[d].part != p)
 			continue;
@@ -669,7 +705,10 @@ static bool link_part(struct making *m, uint32_t p, uint32_t *before)
 		ok = link_device(m, d, before);
 		forget_launches(&m->lanes[d]);
 	}
-	return ok && link_events(m, p);
+	ok = ok && link_events(m, p);
+	free(events->follows);
+	events->follows = NULL;
+	return ok;
 }
 
 static bool link_nodes(struct making *m)
