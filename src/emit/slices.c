@@ -437,11 +437,18 @@ static void write_numbers(struct ss_out *o, const struct number *v, size_t n)
 	}
 }
 
+/* A function with its template and its arguments; "aten::mm", "jit_f(17)" and "<built-in method f>" are names of other kinds. */
+static bool is_cxx(struct ss_str name)
+{
+	size_t template = ss_str_chr(name, '<');
+	return template != SS_NPOS && template > 0 && ss_str_contains(name, SS_STR("::")) && ss_str_ends(name, SS_STR(")"));
+}
+
 /* Begin the object of a name. */
 static void begin_name(struct ss_out *o, struct ss_str name, const struct number *v, size_t n)
 {
 	struct ss_arena scratch = { 0 };
-	struct ss_str brief = ss_cxx_short_name(name, &scratch);
+	struct ss_str brief = is_cxx(name) ? ss_cxx_short_name(name, &scratch) : name;
 	ss_out_char(o, '{');
 	key_str(o, "name", name);
 	ss_out_char(o, ',');
