@@ -23,9 +23,9 @@ static const struct ss_col rank_cols[R_COLS] = {
 	INT("rank", "Rank", NONE, NULL),
 	STR("host", "Host", "Name of the recording"),
 	NUM("computation_us", "Computation", US, "Time in a step of kernels that hide no communication; on CPUs of operators"),
-	NUM("overlap_us", "Overlap", US, "Computation and communication run at the same time"),
-	NUM("communication_us", "Communication", US, "Communication that no computation hides"),
-	NUM("other_us", "Other", US, "The rest of the step"),
+	LIKE("overlap_us", "Overlap", US, "computation_us", "Computation and communication run at the same time"),
+	LIKE("communication_us", "Communication", US, "computation_us", "Communication that no computation hides"),
+	LIKE("other_us", "Other", US, "computation_us", "The rest of the step"),
 };
 
 enum { W_RANK, W_CALLS, W_TOTAL, W_TRANSFER, W_WAIT, W_COLS };
@@ -34,8 +34,8 @@ static const struct ss_col wait_cols[W_COLS] = {
 	INT("rank", "Rank", NONE, NULL),
 	INT("calls", "Calls", COUNT, "Collectives that all ranks of the group have recorded"),
 	NUM("total_us", "Total", US, "Duration of these collectives"),
-	NUM("transfer_us", "Transfer", US, "Sum over these collectives of the shortest duration on any rank"),
-	NUM("wait_us", "Waiting", US, "Total minus transfer. The others wait for the rank that waits least"),
+	LIKE("transfer_us", "Transfer", US, "total_us", "Sum over these collectives of the shortest duration on any rank"),
+	LIKE("wait_us", "Waiting", US, "total_us", "Total minus transfer. The others wait for the rank that waits least"),
 };
 
 /* A call, by what joins it with those of other ranks. */

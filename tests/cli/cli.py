@@ -719,6 +719,7 @@ def transfers_and_waits(c, scratch):
     text = c.case(['summary', of], 0, r'processes: rank-0, rank-1, rank-2, rank-3\n.*Tasks +4\n')
     c.check('hosts that nobody names are not counted', 'Hosts' not in text and ' host rank-' not in text, text)
     c.case(['tool', 'host_steps', of], 0, 'of all 4 ranks are whole', 'each rank counts as a host of its own')
+    c.case(['tool', 'distributed', of], 0, r'Total \(ms\) +Transfer \(ms\) +Waiting \(ms\)')
 
 
 def verdict_of(c, path):

@@ -147,6 +147,19 @@ test("of numbers of things a negative one is none: its cell is empty, and a colu
 	assert.deepEqual([...emptyColumns(t)], ["last", "kernels"]);
 });
 
+test("a copy names the unit of its full values", () => {
+	const col = (id: string, unit: TableData["cols"][number]["unit"], label = id) => ({ id, label, type: "f64" as const, unit });
+	const t: TableData = {
+		name: "t",
+		title: "T",
+		props: {},
+		nrows: 1,
+		cols: [col("Total", "ps"), col("Share", "frac"), col("Calls", "count"), col("t", "us", "Time (us)")],
+		data: [[94_140_000_000], [0.25], [2], [3]],
+	};
+	assert.equal(toText(t, columnViews(t), Uint32Array.of(0)), "Total (ps)\tShare (fraction)\tCalls\tTime (us)\n94140000000\t0.25\t2\t3\n");
+});
+
 test("a hundred thousand rows are filtered and sorted", () => {
 	const t = table(opStatsAnswer("r", "h", 100_000) as Result, "ops") as TableData;
 	const rows = sortRows(t, filterRows(t, "softmax"), { col: "total_self_time", down: true });

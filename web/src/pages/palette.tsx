@@ -96,7 +96,7 @@ function useNames({ tools, run, host }: PaletteProps, text: string): Place[] {
 	return (asked === text && value ? value.names : []).map((n) => ({
 		kind: "operation",
 		title: n.name,
-		about: `${count(n.count)} times, ${time_ps(n.total_ps)}`,
+		about: `${n.count === 1 ? "once" : `${count(n.count)} times`}, ${time_ps(n.total_ps)}`,
 		href: formatQuery({ run, tool: "trace_viewer@", host: at, q: n.name, find: "longest" }),
 	}));
 }

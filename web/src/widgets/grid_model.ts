@@ -255,10 +255,35 @@ export class Tree {
 	}
 }
 
+/* The unit of the full values, which is not that of the cells on the screen. */
+const UNIT_OF_COPY: Readonly<Partial<Record<Column["unit"], string>>> = {
+	frac: "fraction",
+	percent: "%",
+	flops: "FLOP",
+	gflop_per_s: "GFLOP/s",
+	tflop_per_s: "TFLOP/s",
+	mib: "MiB",
+	gib: "GiB",
+	gib_per_s: "GiB/s",
+	gb_per_s: "GB/s",
+	flop_per_byte: "FLOP/B",
+	nj: "nJ",
+	us: "µs",
+	count: "",
+	html: "",
+	hex: "",
+};
+
+function headingOfCopy(c: Column): string {
+	const label = c.label || c.id;
+	const unit = UNIT_OF_COPY[c.unit] ?? c.unit;
+	return unit && !label.includes("(") ? `${label} (${unit})` : label;
+}
+
 /* Tab-separated text of what is on the screen, for a spreadsheet: full values, not rounded ones. */
 export function toText(t: TableData, cols: readonly ColumnView[], rows: Uint32Array): string {
 	const clean = (v: Cell | undefined) => (v === null || v === undefined ? "" : String(v).replace(/[\t\r\n]+/g, " "));
-	const lines = [cols.map((c) => c.col.label || c.col.id).join("\t")];
+	const lines = [cols.map((c) => headingOfCopy(c.col)).join("\t")];
 	for (const row of rows) lines.push(cols.map((c) => clean(t.data[c.index]?.[row])).join("\t"));
 	return lines.join("\n") + "\n";
 }
