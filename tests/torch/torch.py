@@ -219,9 +219,9 @@ def waits_for_input(binary, scratch):
                    event('user_annotation', 'enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__', t + 10, 60000)]
         for tid, call, at, dur, kind, name, begin, lasts in (
                 (1, 'cudaMemcpyAsync', 60100, 2000, 'gpu_memcpy', 'Memcpy HtoD (Pageable -> Device)', 60200, 1800),
-                (1, 'cudaLaunchKernel', 62200, 10, 'kernel', 'forward_kernel', 62300, 12000), (2, 'cudaEventRecord', 63000, 5, None, '', 0, 0),
-                (2, 'cudaLaunchKernel', 63100, 10, 'kernel', 'backward_kernel', 74301, 22000),
-                (1, 'cudaLaunchKernel', 64000, 10, 'kernel', 'update_kernel', 96302, 3000)):
+                (1, 'cudaLaunchKernel', 62200, 10, 'kernel', 'forward_kernel', 62300, 200), (2, 'cudaEventRecord', 63000, 5, None, '', 0, 0),
+                (2, 'cudaLaunchKernel', 63100, 10, 'kernel', 'backward_kernel', 63130, 33000),
+                (1, 'cudaLaunchKernel', 64000, 10, 'kernel', 'update_kernel', 96131, 3000)):
             correlation += 1
             events.append(event('cuda_runtime', call, t + at, dur, tid=tid, correlation=correlation))
             if kind:
@@ -234,7 +234,13 @@ def waits_for_input(binary, scratch):
         return [why]
     found = rows({'table': 'scenarios', 'key': ['scenario'], 'cols': ['step_now_us', 'step_us']}, answer)
     now, then = found.get(('perfect_input',), [0, 0])
-    return [] if abs(now - 100000) < 10 and 39000 < then < 41000 else [f'what_if: {found}']
+    wrong = [] if abs(now - 100000) < 10 and 39000 < then < 41000 else [f'what_if: {found}']
+    answer, why = ask(binary, {'tool': 'critical_path'}, path)
+    if not answer:
+        return [*wrong, why]
+    found = rows({'table': 'categories', 'key': ['step_num', 'category'], 'cols': ['path_us']}, answer)
+    on_path = [v for (step, category), (v,) in found.items() if category == 'input']
+    return wrong + ([] if len(on_path) >= 4 and all(59000 < v < 61000 for v in on_path) else [f'critical_path: {found}'])
 
 
 def random_forms(binary, scratch, seeds=(*range(12), 152)):

@@ -50,6 +50,7 @@ struct walking {
 	uint32_t device;
 	bool on_host;
 	uint32_t thread;
+	uint32_t launch;	/* on the host: the last that the walk came by; SS_NO_LAUNCH: none */
 	int64_t t, stop;
 };
 
@@ -283,6 +284,7 @@ static bool through_gap(struct walking *w, const struct track *t, int64_t near, 
 	if (!host_track(w, w->c->devices.v[w->device].part, &host, err))
 		return false;
 	if (thread_in_gap(w, t, &host, last.end_ps, near, &w->thread)) {
+		w->launch = SS_NO_LAUNCH;
 		w->on_host = true;
 		return true;
 	}
@@ -332,6 +334,44 @@ static bool waited_for(struct walking *w, int64_t at, int64_t near, uint32_t *de
 	return true;
 }
 
+/* Spans that are looked at for what a call launched, and for what is before it on its stream. */
+#define MOST_SPANS 65536
+
+/* The span of the device that an event launched, among those that begin at or after it; NULL: none. */
+static const struct ss_skel_span *launched_by(const struct ss_skel_device *d, uint32_t launch, int64_t begin_ps)
+{
+	size_t lo = 0, hi = d->spans.n;
+	SS_BISECT(lo, hi, mid, d->spans.v[mid].begin_ps < begin_ps);
+	for (size_t i = lo; i < d->spans.n && i - lo < MOST_SPANS; i++)
+		if (d->spans.v[i].launch == launch)
+			return &d->spans.v[i];
+	return NULL;
+}
+
+/*
+ * Threads that launch onto one stream take turns (graph.c): to the launch by another thread that the
+ * last launch of this one follows. False: its own thread did something since, at `own_end_ps`.
+ */
+static bool take_turns(struct walking *w, const struct track *host, int64_t own_end_ps)
+{
+	const struct ss_cluster_device *cd = &w->c->devices.v[w->device];
+	const struct ss_skel_device *d = ss_cluster_device(host->part, cd);
+	const struct ss_skel_host_event *events = host->part->events.v;
+	if (w->launch == SS_NO_LAUNCH)
+		return false;
+	const struct ss_skel_span *v = launched_by(d, w->launch, events[w->launch].begin_ps);
+	for (const struct ss_skel_span *k = v; v && k-- > d->spans.v && v - k < MOST_SPANS;) {
+		if (k->stream != v->stream)
+			continue;
+		const struct ss_skel_host_event *other = k->launch == SS_NO_LAUNCH ? NULL : &events[k->launch];
+		if (!other || other->thread == w->thread || other->end_ps > w->t || other->end_ps <= own_end_ps)
+			return false;
+		w->thread = other->thread;
+		return true;
+	}
+	return false;
+}
+
 static bool move_on_host(struct walking *w, struct ss_err *err)
 {
 	const struct ss_cluster_device *d = &w->c->devices.v[w->device];
@@ -339,13 +379,18 @@ static bool move_on_host(struct walking *w, struct ss_err *err)
 	int64_t near = closeness(w);
 	struct track t;
 	struct ending at = { 0 };
-	bool found = false;
+	bool found = false, others = false;
+	uint32_t event = SS_NO_LAUNCH;
 	if (!host_track(w, d->part, &t, err))
 		return false;
 	for (size_t i = ended_by(&t, w->t + near); i-- > 0 && !found;) {
 		at = ending_at(&t, i);
+		event = t.order[i];
 		found = at.thread == w->thread && at.begin_ps < w->t;
+		others |= at.thread != w->thread && at.host_class == SS_HOST_LAUNCH_EVENT;
 	}
+	if (others && take_turns(w, &t, found ? at.end_ps : w->stop))
+		return true;
 	if (!found) {
 		int64_t until = w->t;
 		w->t = w->stop;
@@ -366,6 +411,8 @@ static bool move_on_host(struct walking *w, struct ss_err *err)
 			return true;
 		}
 	}
+	if (at.host_class == SS_HOST_LAUNCH_EVENT)
+		w->launch = event;
 	bool input = at.host_class == SS_HOST_INPUT_EVENT;
 	struct ss_str op = input ? SS_STR("input") : at.host_class == SS_HOST_LAUNCH_EVENT ? SS_STR("launch") : SS_STR("host");
 	bool ok = add(w, host, input ? SS_PATH_INPUT : SS_PATH_HOST, op, at.begin_ps, w->t);
