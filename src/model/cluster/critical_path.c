@@ -45,12 +45,12 @@ struct walking {
 	struct ss_cluster *c;
 	struct ss_path *p;
 	uint32_t **devices, **parts; /* orders of tracks */
+	uint32_t **launched;	/* by device and event of its part: the first span that it launched; SS_NONE: none */
 	uint64_t bytes;
 	/* The position of the walk. */
 	uint32_t device;
 	bool on_host;
 	uint32_t thread;
-	uint32_t launch;	/* on the host: the last that the walk came by; SS_NO_LAUNCH: none */
 	int64_t t, stop;
 };
 
@@ -94,7 +94,8 @@ static void forget_tracks(struct walking *w, uint32_t keep)
 		if (w->c->devices.v[i].part == keep)
 			continue;
 		free(w->devices[i]);
-		w->devices[i] = NULL;
+		free(w->launched[i]);
+		w->devices[i] = w->launched[i] = NULL;
 	}
 	for (size_t i = 0; i < w->c->nparts; i++) {
 		if (i == keep)
@@ -284,7 +285,6 @@ static bool through_gap(struct walking *w, const struct track *t, int64_t near, 
 	if (!host_track(w, w->c->devices.v[w->device].part, &host, err))
 		return false;
 	if (thread_in_gap(w, t, &host, last.end_ps, near, &w->thread)) {
-		w->launch = SS_NO_LAUNCH;
 		w->on_host = true;
 		return true;
 	}
@@ -334,42 +334,60 @@ static bool waited_for(struct walking *w, int64_t at, int64_t near, uint32_t *de
 	return true;
 }
 
-/* Spans that are looked at for what a call launched, and for what is before it on its stream. */
-#define MOST_SPANS 65536
-
-/* The span of the device that an event launched, among those that begin at or after it; NULL: none. */
-static const struct ss_skel_span *launched_by(const struct ss_skel_device *d, uint32_t launch, int64_t begin_ps)
+/* NULL: memory is out. */
+static const uint32_t *launched_by(struct walking *w, const struct ss_skeleton *part, const struct ss_skel_device *d)
 {
-	size_t lo = 0, hi = d->spans.n;
-	SS_BISECT(lo, hi, mid, d->spans.v[mid].begin_ps < begin_ps);
-	for (size_t i = lo; i < d->spans.n && i - lo < MOST_SPANS; i++)
-		if (d->spans.v[i].launch == launch)
-			return &d->spans.v[i];
-	return NULL;
+	uint32_t **of = &w->launched[w->device];
+	if (*of)
+		return *of;
+	*of = malloc((part->events.n + 1) * sizeof(**of));
+	if (!*of)
+		return NULL;
+	w->bytes += (part->events.n + 1) * sizeof(**of);
+	for (size_t i = 0; i < part->events.n; i++)
+		(*of)[i] = SS_NONE;
+	for (uint32_t i = 0; i < d->spans.n; i++) {
+		uint32_t launch = d->spans.v[i].launch;
+		if (launch != SS_NO_LAUNCH && (*of)[launch] == SS_NONE)
+			(*of)[launch] = i;
+	}
+	return *of;
+}
+
+/* Events that are looked at for the next launch of a thread, and spans for the one before on a stream. */
+#define MOST_LOOKED 4096
+
+/* What the thread of the walk launches next on the walk's device; SS_NONE: nothing. */
+static uint32_t next_launched(const struct walking *w, const struct ss_skeleton *part, const uint32_t *launched)
+{
+	size_t lo = 0, hi = part->events.n;
+	SS_BISECT(lo, hi, mid, part->events.v[mid].begin_ps < w->t);
+	for (size_t k = lo; k < part->events.n && k - lo < MOST_LOOKED; k++)
+		if (part->events.v[k].thread == w->thread && launched[k] != SS_NONE)
+			return launched[k];
+	return SS_NONE;
 }
 
 /*
  * Threads that launch onto one stream take turns (graph.c): to the launch by another thread that the
- * last launch of this one follows. False: its own thread did something since, at `own_end_ps`.
+ * next launch of this one follows. Nothing changes where its own thread did something since, at
+ * `own_end_ps`. False: memory is out.
  */
-static bool take_turns(struct walking *w, const struct track *host, int64_t own_end_ps)
+static bool take_turns(struct walking *w, const struct ss_skeleton *part, int64_t own_end_ps)
 {
-	const struct ss_cluster_device *cd = &w->c->devices.v[w->device];
-	const struct ss_skel_device *d = ss_cluster_device(host->part, cd);
-	const struct ss_skel_host_event *events = host->part->events.v;
-	if (w->launch == SS_NO_LAUNCH)
-		return false;
-	const struct ss_skel_span *v = launched_by(d, w->launch, events[w->launch].begin_ps);
-	for (const struct ss_skel_span *k = v; v && k-- > d->spans.v && v - k < MOST_SPANS;) {
-		if (k->stream != v->stream)
+	const struct ss_skel_device *d = ss_cluster_device(part, &w->c->devices.v[w->device]);
+	const uint32_t *launched = launched_by(w, part, d);
+	uint32_t own = launched ? next_launched(w, part, launched) : SS_NONE;
+	for (uint32_t k = own; own != SS_NONE && k-- > 0 && own - k < MOST_LOOKED;) {
+		const struct ss_skel_span *v = &d->spans.v[k];
+		if (v->stream != d->spans.v[own].stream)
 			continue;
-		const struct ss_skel_host_event *other = k->launch == SS_NO_LAUNCH ? NULL : &events[k->launch];
-		if (!other || other->thread == w->thread || other->end_ps > w->t || other->end_ps <= own_end_ps)
-			return false;
-		w->thread = other->thread;
-		return true;
+		const struct ss_skel_host_event *other = v->launch == SS_NO_LAUNCH ? NULL : &part->events.v[v->launch];
+		if (other && other->end_ps <= w->t && other->end_ps > own_end_ps)
+			w->thread = other->thread;
+		break;
 	}
-	return false;
+	return launched;
 }
 
 static bool move_on_host(struct walking *w, struct ss_err *err)
@@ -380,16 +398,17 @@ static bool move_on_host(struct walking *w, struct ss_err *err)
 	struct track t;
 	struct ending at = { 0 };
 	bool found = false, others = false;
-	uint32_t event = SS_NO_LAUNCH;
 	if (!host_track(w, d->part, &t, err))
 		return false;
 	for (size_t i = ended_by(&t, w->t + near); i-- > 0 && !found;) {
 		at = ending_at(&t, i);
-		event = t.order[i];
 		found = at.thread == w->thread && at.begin_ps < w->t;
 		others |= at.thread != w->thread && at.host_class == SS_HOST_LAUNCH_EVENT;
 	}
-	if (others && take_turns(w, &t, found ? at.end_ps : w->stop))
+	uint32_t thread = w->thread;
+	if (others && !take_turns(w, t.part, found ? at.end_ps : w->stop))
+		return ss_fail_mem(err);
+	if (w->thread != thread)
 		return true;
 	if (!found) {
 		int64_t until = w->t;
@@ -411,8 +430,6 @@ static bool move_on_host(struct walking *w, struct ss_err *err)
 			return true;
 		}
 	}
-	if (at.host_class == SS_HOST_LAUNCH_EVENT)
-		w->launch = event;
 	bool input = at.host_class == SS_HOST_INPUT_EVENT;
 	struct ss_str op = input ? SS_STR("input") : at.host_class == SS_HOST_LAUNCH_EVENT ? SS_STR("launch") : SS_STR("host");
 	bool ok = add(w, host, input ? SS_PATH_INPUT : SS_PATH_HOST, op, at.begin_ps, w->t);
@@ -476,17 +493,19 @@ static size_t last_ends(const struct ss_cluster *c, struct step_end *v)
 static bool find_paths(struct ss_path *p, struct ss_cluster *c, struct ss_err *err)
 {
 	struct walking w = { .c = c, .p = p, .devices = calloc(c->devices.n + 1, sizeof(*w.devices)),
-			     .parts = calloc(c->nparts + 1, sizeof(*w.parts)) };
+			     .parts = calloc(c->nparts + 1, sizeof(*w.parts)),
+			     .launched = calloc(c->devices.n + 1, sizeof(*w.launched)) };
 	struct step_end *ends = calloc(c->steps.n + 1, sizeof(*ends));
-	bool ok = (w.devices && w.parts && ends) || ss_fail_mem(err);
+	bool ok = (w.devices && w.parts && w.launched && ends) || ss_fail_mem(err);
 	size_t n = ok ? last_ends(c, ends) : 0;
 	for (size_t i = 1; ok && i < n; i++)
 		if (ss_cluster_follows(c, ends[i].step, ends[i - 1].step) && ends[i].end_ps > ends[i - 1].end_ps)
 			ok = walk_step(&w, &ends[i], ends[i - 1].end_ps, err);
-	if (w.devices && w.parts)
+	if (w.devices && w.parts && w.launched)
 		forget_tracks(&w, UINT32_MAX);
 	free(w.devices);
 	free(w.parts);
+	free(w.launched);
 	free(ends);
 	ss_cluster_rest(c);
 	return ok;
