@@ -214,52 +214,56 @@ static void say_tensor_cores(struct ss_result *out, const struct ss_table *t,
 	       ss_share_words(SS_UNIT_US, using_us, top->sum).s);
 }
 
-/* As the page's chart and the summary name it: rows differ in the operation, the grid and arguments of templates, too. */
-static struct ss_str short_name(const struct ss_table *t, size_t row, const void *arg)
-{
-	struct ss_arena *const *arena = arg;
-	struct ss_str name = ss_kind_of_column(t, row, "kernel_name");
-	return name.p ? ss_cxx_short_name(name, *arena) : name;
-}
-
-/* Those that launch a kernel of the name `kernel`. */
-struct launchers {
-	struct ss_str kernel;
-	struct ss_arena *arena;
-};
-
+/* Those that launch a kernel of the full name `kernel`: two kernels may share a short one. */
 static struct ss_str launcher(const struct ss_table *t, size_t row, const void *arg)
 {
-	const struct launchers *l = arg;
-	struct ss_str name = short_name(t, row, &l->arena);
-	return name.p && ss_str_eq(name, l->kernel) ? ss_cell_str(t, row, "op_name") : (struct ss_str){ NULL, 0 };
+	const struct ss_str *kernel = arg;
+	return ss_str_eq(ss_cell_str(t, row, "kernel_name"), *kernel) ? ss_cell_str(t, row, "op_name") :
+									(struct ss_str){ NULL, 0 };
 }
 
-static double launches(const struct ss_table *t, const struct launchers *l)
+static double launches(const struct ss_table *t, struct ss_str kernel)
 {
 	double n = 0;
 	for (size_t i = 0; i < t->nrows; i++)
-		if (launcher(t, i, l).p)
+		if (launcher(t, i, &kernel).p)
 			n += ss_cell_f64(t, i, "occurrences");
 	return n;
+}
+
+/* The chart of the page sums by short names. */
+static void say_namesakes(struct ss_result *out, const struct ss_table *t, struct ss_str kernel, struct ss_str brief)
+{
+	struct ss_strmap others = { 0 };
+	for (size_t i = 0; i < t->nrows; i++) {
+		struct ss_str name = ss_cell_str(t, i, "kernel_name");
+		if (!ss_str_eq(name, kernel) && ss_str_eq(ss_cxx_short_name(name, out->arena), brief))
+			ss_strmap_add(&others, name);
+	}
+	if (others.n)
+		ss_say(out, "%s %s the same short name.", ss_count_words(others.n, "other kernel").s,
+		       others.n == 1 ? "has" : "have");
+	ss_strmap_free(&others);
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	(void)err;
 	const struct ss_table *t = ss_result_at(out, 0);
-	struct ss_greatest top = ss_greatest_kind(t, "total_duration_us", short_name, &q->arena);
+	/* Rows of a kernel differ in the operation and the grid. */
+	struct ss_greatest top = ss_greatest_kind(t, "total_duration_us", ss_kind_of_column, "kernel_name");
 	if (top.row == SS_NPOS)
 		return true;
-	struct launchers by = { short_name(t, top.row, &q->arena), q->arena };
-	ss_say(out, "The kernel '" SS_FMT "' takes the most time: %s of all kernels, in %s.", SS_ARG(by.kernel),
-	       ss_share_words(SS_UNIT_US, top.value, top.sum).s, ss_count_words(launches(t, &by), "launch").s);
-	struct ss_greatest op = ss_greatest_kind(t, "total_duration_us", launcher, &by);
+	struct ss_str kernel = ss_cell_str(t, top.row, "kernel_name"), brief = ss_cxx_short_name(kernel, q->arena);
+	ss_say(out, "The kernel '" SS_FMT "' takes the most time: %s of all kernels, in %s.", SS_ARG(brief),
+	       ss_share_words(SS_UNIT_US, top.value, top.sum).s, ss_count_words(launches(t, kernel), "launch").s);
+	say_namesakes(out, t, kernel, brief);
+	struct ss_greatest op = ss_greatest_kind(t, "total_duration_us", launcher, &kernel);
 	struct ss_str name = ss_cell_str(t, op.row, "op_name");
 	if (name.n && op.value == op.sum)
 		ss_say(out, "The operation '" SS_FMT "' launches it.", SS_ARG(name));
 	else if (name.n)
-		ss_say(out, "The operation '" SS_FMT "' launches most of it: %s.", SS_ARG(name),
+		ss_say(out, "Of the operations that launch it, '" SS_FMT "' has the most of this time: %s.", SS_ARG(name),
 		       ss_share_words(SS_UNIT_US, op.value, op.sum).s);
 	top.row = op.row;
 	say_tensor_cores(out, t, &top);

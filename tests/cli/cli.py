@@ -1156,6 +1156,27 @@ def documents(c):
         c.check(f'page of {tool}', os.path.exists(path), f'{path} is missing')
 
 
+def sentences(c, tool, path, *flags):
+    """What a tool concludes, and the rows of its first table."""
+    answer = json.loads(c.run(['tool', tool, path, '--format', 'json', *flags]).stdout)
+    t, said = answer['tables'][0], answer['conclusion'] or {'text': '', 'more': []}
+    return ' '.join([said['text'], *said['more']]), [dict(zip([col['id'] for col in t['cols']], row)) for row in zip(*t['data'])]
+
+
+def kernels_by_full_name(c, scratch):
+    """Kernels that share a short name are not one kernel, and nothing is said of operators that were not recorded."""
+    os.makedirs(scratch)
+    kernels = [(f'void k::reduce_kernel<float, {flag}>(float const*, int)', us) for flag, us in (('true', 60), ('false', 50))] + [('copy_kernel', 80)]
+    events = [{'ph': 'X', 'cat': 'kernel', 'name': name, 'pid': 0, 'tid': 7, 'ts': 1000 * i, 'dur': us, 'args': {'device': 0, 'stream': 7, 'correlation': i}}
+              for i, (name, us) in enumerate(kernels)]
+    path = os.path.join(scratch, 'rank-0.json')
+    with open(path, 'w') as f:
+        json.dump({'schemaVersion': 1, 'host_name': 'vm', 'deviceProperties': [{'id': 0, 'name': 'NVIDIA A100'}], 'traceEvents': events}, f)
+    said, rows = sentences(c, 'kernel_stats', path)
+    c.check('two kernels have one short name', len({r['kernel_name'] for r in rows}) == 3 and len({r['kernel_short'] for r in rows}) == 2, str(rows))
+    c.check('the kernel of most time is one kernel', "The kernel 'copy_kernel' takes the most time: 80 us of 190 us (42.1%) of all kernels, in 1 launch." in said, said)
+
+
 def check_all(binary, scratch):
     c = Checks(binary)
     for part in (misuse, stray_file, help_and_version, answers, conclusions, same_bytes_same_answer, shares_agree, causes_that_devices_show, late_hosts, full_disk, riegeli, output_is_stdout,
@@ -1172,6 +1193,7 @@ def check_all(binary, scratch):
     scattered(c, os.path.join(scratch, 'scattered'))
     exports_in_one_directory(c, os.path.join(scratch, 'exports'))
     clocks_by_name(c, os.path.join(scratch, 'names'))
+    kernels_by_full_name(c, os.path.join(scratch, 'kernels'))
     return c
 
 
