@@ -1,17 +1,18 @@
 /*
- * flame_graph.c - where the time went, by stack: of a device the plane, the program, the parts of the
- * name scope and the operation; of a host the thread and events inside of events. Instead, a device's
- * operations stand below the lines of the program's text that made them, or below their category.
+ * flame_graph.c - where the time went, by stack: of a device the plane, the program, the parts of
+ * the name scope and the operation; of a host the thread and events inside of events. Instead, a
+ * device's operations stand below the lines of the program's text that made them, or below their
+ * category.
  *
- * Of a stretch of time what lies inside of it counts, as in the sums of the timeline; of tracks of the
- * timeline a thread is itself, and any track of a device is the device's work.
+ * Of a stretch of time what lies inside of it counts, as in the sums of the timeline; of tracks of
+ * the timeline a thread is itself, and any track of a device is the device's work.
  *
- * A row is a stack, its time that of its last frame with all inside of it, once however often it came.
- * An event is inside of the innermost one of its line that is open and ends no earlier; its own time
- * is its duration without the events directly inside. Of a TPU core the line of operations counts, of
- * a GPU every stream: others say the same time again. Stacks below a ten thousandth of their plane's
- * time are left out, as is what would make more than ROWS_MOST rows; their time stays with the
- * stack around them.
+ * A row is a stack, its time that of its last frame with all inside of it, once however often it
+ * came. An event is inside of the innermost one of its line that is open and ends no earlier; its
+ * own time is its duration without the events directly inside. Of a TPU core the line of operations
+ * counts, of a GPU every stream: others say the same time again. Stacks below a ten thousandth of
+ * their plane's time are left out, as is what would make more than ROWS_MOST rows; their time stays
+ * with the stack around them.
  */
 #include "base/bisect.h"
 
@@ -38,6 +39,7 @@
 #define ROWS_MOST 20000u
 #define LEAST 10000		/* of a plane's time: its part */
 #define TRACKS_MOST 65536u	/* bytes of the list */
+#define PLANES_SAID 3u		/* in the conclusion */
 
 enum { COL_PARENT, COL_NAME, COL_TIME_PS, COL_SELF_PS, COL_COUNT, COL_SHARE };
 
@@ -221,7 +223,10 @@ static bool add_line(struct stacks *s, struct line *w)
 	return ok;
 }
 
-/* The recording itself, for which torch.profiler writes lines of their own: nothing that the program did. */
+/*
+ * The recording itself, for which torch.profiler writes lines of their own: nothing that the
+ * program did.
+ */
 static bool is_recording(const struct ss_plane *p, const struct ss_line *l)
 {
 	static const struct ss_str marks[] = { SS_STR_INIT("PyTorch Profiler ("), SS_STR_INIT("Iteration Start: PyTorch Profiler"),
@@ -401,7 +406,10 @@ static size_t first_inside(const struct place *v, size_t n, uint32_t at)
 	return lo;
 }
 
-/* Each row is followed by what is inside of it. `v`: the stacks by_parent; `next` has room for as many. */
+/*
+ * Each row is followed by what is inside of it. `v`: the stacks by_parent; `next` has room for as
+ * many.
+ */
 static void put_in_order(struct rows *r, const struct place *v, size_t n, size_t *next)
 {
 	size_t depth = 0;
@@ -501,24 +509,40 @@ static bool is_part(const struct ss_request *q)
 	       ss_request_param(q, &ss_tool_flame_graph, "tracks").n;
 }
 
+/* The rows of a plane. */
+struct plane_rows {
+	size_t from, to;
+	struct ss_arena *arena;
+};
+
+/* Frames of a name, as it is shown, on all stacks of the plane. */
+static struct ss_str frame_of(const struct ss_table *t, size_t row, const void *arg)
+{
+	const struct plane_rows *p = arg;
+	return row < p->from || row >= p->to ? (struct ss_str){ NULL, 0 }
+					     : ss_cxx_short_name(ss_cell_str(t, row, "name"), p->arena);
+}
+
 /* For each of the first planes, the frame with most self time. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_table *t = ss_result_at(out, 0);
 	(void)err;
-	size_t root = 0, best = 0, said = 0;
-	for (size_t i = 0; i <= t->nrows; i++) {
-		bool begins = i == t->nrows || ss_cell_i64(t, i, "parent") < 0;
-		if (begins && i > root && said < 3 && ss_cell_i64(t, best, "self_ps") > 0) {
-			ss_say(out, "On " SS_FMT ", %s are spent in '" SS_FMT "' itself: no other stack takes more.",
-			       SS_ARG(ss_cell_str(t, root, "name")),
-			       ss_share_words(SS_UNIT_PS, ss_cell_f64(t, best, "self_ps"), ss_cell_f64(t, root, "time_ps")).s,
-			       SS_ARG(ss_cxx_short_name(ss_cell_str(t, best, "name"), out->arena)));
-			said++;
-		}
-		if (i < t->nrows && (begins || ss_cell_i64(t, i, "self_ps") > ss_cell_i64(t, best, "self_ps")))
-			best = i;
-		root = begins ? i : root;
+	size_t said = 0, to;
+	for (size_t from = 0; from < t->nrows && said < PLANES_SAID; from = to) {
+		for (to = from + 1; to < t->nrows && ss_cell_i64(t, to, "parent") >= 0;)
+			to++;
+		double whole_ps = ss_cell_f64(t, from, "time_ps");
+		struct plane_rows rows = { from, to, out->arena };
+		struct ss_greatest top = { .row = SS_NPOS };
+		if (whole_ps > 0)
+			top = ss_greatest_kind(t, "self_ps", frame_of, &rows);
+		if (top.row == SS_NPOS)
+			continue;
+		ss_say(out, "On " SS_FMT ", %s are spent in '" SS_FMT "' itself: no other frame takes more.",
+		       SS_ARG(ss_cell_str(t, from, "name")), ss_share_words(SS_UNIT_PS, top.value, whole_ps).s,
+		       SS_ARG(frame_of(t, top.row, &rows)));
+		said++;
 	}
 	if (!said)
 		ss_result_say(out, is_part(q) ? SS_STR("No event of the selection takes time.")
