@@ -246,7 +246,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	(void)q;
 	if (top.row == SS_NPOS)
 		return true;
-	ss_say(out, "Most of the critical path of all steps is '" SS_FMT "': %s.",
+	ss_say(out, "The largest part of the critical path of all steps is '" SS_FMT "': %s.",
 	       SS_ARG(ss_cell_str(t, top.row, "category")),
 	       ss_share_words(SS_UNIT_US, top.value, top.sum).s);
 	if (op.row != SS_NPOS)
