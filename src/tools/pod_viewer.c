@@ -411,8 +411,12 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	if (ss_cell_i64(t, top.row, "cores") > 1 && busiest > idlest && env->hardware != SS_HW_CPU_ONLY) {
 		struct ss_str first = core_words(q->model, out->arena, ss_cell_i64(t, top.row, "busiest_core"));
 		struct ss_str last = core_words(q->model, out->arena, ss_cell_i64(t, top.row, "idlest_core"));
-		ss_say(out, "Core " SS_FMT " works longest in it, %s; core " SS_FMT " works least, %s.", SS_ARG(first),
-		       ss_value_words(SS_UNIT_US, busiest).s, SS_ARG(last), ss_value_words(SS_UNIT_US, idlest).s);
+		ss_say(out, "Core " SS_FMT " works longest in it, %s.", SS_ARG(first), ss_value_words(SS_UNIT_US, busiest).s);
+		/* Of a recording that is cut, too. */
+		if (!(idlest > 0))
+			ss_say(out, "No work of core " SS_FMT " is recorded in it.", SS_ARG(last));
+		else
+			ss_say(out, "Core " SS_FMT " works least, %s.", SS_ARG(last), ss_value_words(SS_UNIT_US, idlest).s);
 	}
 	return true;
 }
