@@ -345,57 +345,121 @@ static void say_clocks(struct ss_result *out)
 	       ss_value_words(SS_UNIT_US, fabs(ss_cell_f64(t, largest, "offset_us"))).s);
 }
 
+/* An operation, over its rows: one of each size. */
+struct cost {
+	struct ss_str op, kind;
+	int64_t n, seen;	     /* executions; those that compute does not hide */
+	double transfer_us, wait_us; /* of these */
+};
+
+static bool is_of(const struct ss_table *t, size_t row, const struct cost *c)
+{
+	return ss_str_eq(ss_cell_str(t, row, "op"), c->op) && ss_str_eq(ss_cell_str(t, row, "kind"), c->kind);
+}
+
 /*
- * The operation that costs most where compute does not hide it; SS_NPOS: all are hidden, or there
+ * The operation that costs most where compute does not hide it. seen is 0: all are hidden, or there
  * are none.
  */
-static size_t dearest(const struct ss_table *t)
+static struct cost dearest(const struct ss_table *t)
 {
-	size_t top = SS_NPOS;
-	double max = 0;
-	for (size_t i = 0; i < t->nrows; i++) {
-		int64_t seen = ss_cell_i64(t, i, "occurrences") - ss_cell_i64(t, i, "hidden");
-		double v = seen ? (double)seen * (ss_cell_f64(t, i, "seen_wait_us") + ss_cell_f64(t, i, "seen_transfer_us")) : -1;
-		if (v >= max) {
-			max = v;
-			top = i;
+	struct cost top = { 0 };
+	for (size_t i = 0; i < t->nrows;) {
+		struct cost c = { .op = ss_cell_str(t, i, "op"), .kind = ss_cell_str(t, i, "kind") };
+		for (; i < t->nrows && is_of(t, i, &c); i++) {
+			int64_t n = ss_cell_i64(t, i, "occurrences"), seen = n - ss_cell_i64(t, i, "hidden");
+			c.n += n;
+			c.seen += seen;
+			c.transfer_us += seen ? (double)seen * ss_cell_f64(t, i, "seen_transfer_us") : 0;
+			c.wait_us += seen ? (double)seen * ss_cell_f64(t, i, "seen_wait_us") : 0;
 		}
+		if (c.seen && (!top.seen || c.transfer_us + c.wait_us >= top.transfer_us + top.wait_us))
+			top = c;
 	}
 	return top;
+}
+
+/* Who comes last in the executions of an operation. */
+struct last {
+	struct ss_str host; /* most often; "": nobody is known */
+	uint32_t times;
+	size_t whole, parted; /* executions with all participants; that lack some */
+};
+
+static bool find_last(const struct ss_result *out, const struct cost *of, struct last *l, struct ss_err *err)
+{
+	const struct ss_table *t = ss_result_find(out, "collectives"), *hosts = ss_result_find(out, "clocks");
+	struct ss_strmap names = { 0 };
+	uint32_t *times = calloc(hosts->nrows + 1, sizeof(*times));
+	*l = (struct last){ .host = SS_STR("") };
+	bool ok = times;
+	for (size_t i = 0; ok && i < hosts->nrows; i++)
+		ok = ss_strmap_add(&names, ss_cell_str(hosts, i, "host")) != SS_NONE;
+	for (size_t i = 0; ok && i < t->nrows; i++) {
+		if (!is_of(t, i, of))
+			continue;
+		bool parted = ss_cell_i64(t, i, "participants") < ss_cell_i64(t, i, "expected");
+		uint32_t k = ss_strmap_get(&names, ss_cell_str(t, i, "last_host"));
+		l->whole += !parted;
+		l->parted += parted;
+		if (!parted && k != SS_NONE)
+			times[k]++;
+	}
+	for (uint32_t k = 0; ok && k < names.n; k++)
+		if (times[k] > l->times) {
+			l->times = times[k];
+			l->host = names.keys[k];
+		}
+	ss_strmap_free(&names);
+	free(times);
+	return ok || ss_fail_mem(err);
+}
+
+/* What an execution costs on average. */
+static void say_cost(struct ss_result *out, const struct cost *c, const struct last *l)
+{
+	struct ss_words transfer = ss_value_words(SS_UNIT_US, c->transfer_us / (double)c->seen);
+	double wait_us = c->wait_us / (double)c->seen;
+	/* Where participants have no recording, the last one is not known. */
+	const char *takes = l->parted ? "takes" : "transfers for";
+	if (c->seen < c->n)
+		ss_say(out,
+		       "The collective that costs most is '" SS_FMT
+		       "', executed %s. Where compute does not hide it (%s), it %s %s on average.",
+		       SS_ARG(c->op), ss_count_words((double)c->n, "time").s, ss_count_words((double)c->seen, "time").s, takes,
+		       transfer.s);
+	else
+		ss_say(out, "The collective that costs most is '" SS_FMT "', executed %s: it %s %s on average.", SS_ARG(c->op),
+		       ss_count_words((double)c->n, "time").s, takes, transfer.s);
+	if (l->parted)
+		ss_say(out, "How much of that is waiting for the participants without a recording is not known.");
+	if (wait_us > 0)
+		ss_say(out, "The first participant%s waits %s on average for the last one%s.",
+		       l->parted ? " of those recorded" : "", ss_value_words(SS_UNIT_US, wait_us).s,
+		       l->parted ? " of them" : "");
 }
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	(void)q;
-	(void)err;
 	const struct ss_table *t = ss_result_find(out, "by_op");
-	size_t top = dearest(t);
+	struct cost top = dearest(t);
+	struct last last;
 	if (!t->nrows)
 		return true;
-	if (top == SS_NPOS) {
+	if (!top.seen) {
 		ss_result_say(out, SS_STR("Compute hides all collectives: no participant waited for the end of one."));
 		say_clocks(out);
 		return true;
 	}
-	double wait = ss_cell_f64(t, top, "seen_wait_us");
-	int64_t hidden = ss_cell_i64(t, top, "hidden"), n = ss_cell_i64(t, top, "occurrences");
-	struct ss_words transfer = ss_value_words(SS_UNIT_US, ss_cell_f64(t, top, "seen_transfer_us"));
-	struct ss_words times = ss_count_words((double)n, "time");
-	struct ss_str op = ss_cell_str(t, top, "op"), last = ss_cell_str(t, top, "top_last_host");
-	if (hidden > 0)
-		ss_say(out,
-		       "The collective that costs most is '" SS_FMT
-		       "', executed %s. Where compute does not hide it (%s), it transfers for %s on average.",
-		       SS_ARG(op), times.s, ss_count_words((double)(n - hidden), "time").s, transfer.s);
-	else
-		ss_say(out, "The collective that costs most is '" SS_FMT "', executed %s: it transfers for %s on average.",
-		       SS_ARG(op), times.s, transfer.s);
-	if (wait > 0)
-		ss_say(out, "The first participant waits %s on average for the last one.", ss_value_words(SS_UNIT_US, wait).s);
+	if (!find_last(out, &top, &last, err))
+		return false;
+	say_cost(out, &top, &last);
 	/* Where there is one host, nobody else could come last. */
-	if (last.n && ss_result_find(out, "clocks")->nrows > 1)
-		ss_say(out, "Host '" SS_FMT "' comes last in %s of them.", SS_ARG(last),
-		       ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, top, "top_last_frac")).s);
+	if (last.host.n && ss_result_find(out, "clocks")->nrows > 1)
+		ss_say(out, "Host '" SS_FMT "' comes last in %s of %s.", SS_ARG(last.host),
+		       ss_value_words(SS_UNIT_FRAC, (double)last.times / (double)last.whole).s,
+		       last.parted ? "those that all participants recorded" : "them");
 	say_clocks(out);
 	return true;
 }

@@ -294,6 +294,38 @@ def packed_packets(c, scratch):
             f'{seconds:.1f} s {r.stdout[:600]}')
 
 
+def sums_are_told(c):
+    """A sentence that names what takes most names the greatest sum over the rows of that name, not the greatest row."""
+    data = os.path.join(os.path.dirname(HERE), 'data')
+
+    def asked(tool, path, table):
+        answer = json_of(c, tool, os.path.join(data, path))
+        t = next(t for t in answer['tables'] if t['name'] == table)
+        said = ' '.join([answer['conclusion']['text'], *answer['conclusion']['more']])
+        return said, [dict(zip([col['id'] for col in t['cols']], row)) for row in zip(*t['data'])]
+
+    said, rows = asked('collectives', 'torch/ranks', 'by_op')
+    cost, times = {}, {}
+    for r in rows:
+        seen = r['occurrences'] - r['hidden']
+        cost[r['op']] = cost.get(r['op'], 0) + (seen * (r['seen_wait_us'] + r['seen_transfer_us']) if seen else 0)
+        times[r['op']] = times.get(r['op'], 0) + r['occurrences']
+    most = max(cost, key=cost.get)
+    c.check('collectives names the operation that costs most over all sizes', f"costs most is '{most}', executed {times[most]} times" in said, said)
+    said, rows = asked('collectives', 'hosts/late_input', 'collectives')
+    c.check('a collective without all participants is not said to transfer all the time',
+            any(r['participants'] < r['expected'] for r in rows) and 'it transfers for' not in said and 'is not known' in said, said)
+
+
+def work_of_a_cut_host(c, scratch):
+    """What a recording that is cut does not hold is not told as 0."""
+    shutil.copytree(os.path.join(os.path.dirname(HERE), 'data', 'hosts', 'late_input'), scratch)
+    cut = os.path.join(scratch, 'plugins', 'profile', 'run', 'host1.xplane.pb')
+    os.truncate(cut, os.path.getsize(cut) // 2)
+    said = ' '.join(json_of(c, 'pod_viewer', scratch)['conclusion']['more'])
+    c.check('no work of a core whose recording is cut', 'No work of core 1002 of' in said and not re.search(r'works least, 0\b', said), said)
+
+
 def shares_agree(c):
     """A share of one thing has one value, whichever tool says it."""
     def answer(*args):
@@ -1179,7 +1211,7 @@ def kernels_by_full_name(c, scratch):
 
 def check_all(binary, scratch):
     c = Checks(binary)
-    for part in (misuse, stray_file, help_and_version, answers, conclusions, same_bytes_same_answer, shares_agree, causes_that_devices_show, late_hosts, full_disk, riegeli, output_is_stdout,
+    for part in (misuse, stray_file, help_and_version, answers, conclusions, same_bytes_same_answer, sums_are_told, shares_agree, causes_that_devices_show, late_hosts, full_disk, riegeli, output_is_stdout,
                  kept_output, output_is_the_profile, versions, documents):
         part(c)
     for part in (bad_input, older_files, bombs, packed_packets, one_answer_about_steps, parts, steps_of_perfetto, no_wrong_culprit, shard_numbers, programs, programs_of_hosts, terminal,
@@ -1188,6 +1220,7 @@ def check_all(binary, scratch):
     parts_of_all_kinds(c, os.path.join(scratch, 'kinds'))
     elements_of_parts(c, os.path.join(scratch, 'elements'))
     advice_of_the_program(c, os.path.join(scratch, 'advice'))
+    work_of_a_cut_host(c, os.path.join(scratch, 'cut'))
     names_lost(c, os.path.join(scratch, 'names_lost'))
     transfers_and_waits(c, os.path.join(scratch, 'meeting'))
     scattered(c, os.path.join(scratch, 'scattered'))
