@@ -1220,7 +1220,7 @@ def check_all(binary, scratch):
     parts_of_all_kinds(c, os.path.join(scratch, 'kinds'))
     elements_of_parts(c, os.path.join(scratch, 'elements'))
     advice_of_the_program(c, os.path.join(scratch, 'advice'))
-    work_of_a_cut_host(c, os.path.join(scratch, 'cut'))
+    work_of_a_cut_host(c, os.path.join(scratch, 'cut_host'))
     names_lost(c, os.path.join(scratch, 'names_lost'))
     transfers_and_waits(c, os.path.join(scratch, 'meeting'))
     scattered(c, os.path.join(scratch, 'scattered'))
