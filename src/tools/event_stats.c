@@ -340,6 +340,10 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		ss_result_say(out, SS_STR("No event matches."));
 		return true;
 	}
+	if (!(ss_cell_f64(t, 0, "total_ps") > 0)) {
+		ss_result_say(out, SS_STR("No event that matches has a duration."));
+		return true;
+	}
 	struct ss_str top = cut(out, ss_cell_str(t, 0, "name"));
 	struct ss_str plane = ss_cell_str(t, 0, "plane");
 	bool of_plane = ss_str_eq(plane, ss_cell_str(t, 0, "name"));

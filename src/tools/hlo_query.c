@@ -9,6 +9,8 @@
 #include "base/vec.h"
 #include "hlo/shape.h"
 #include "hlo/text.h"
+#include "model/host/identity.h"
+#include "model/model.h"
 #include "model/ops/ops.h"
 #include "model/program/hlo_op.h"
 #include "model/program/hlo_walk.h"
@@ -345,6 +347,8 @@ static bool put_rows(struct query *s, struct ss_err *err)
 	for (size_t i = 0; i < s->matches.n && i < MOST_LISTED; i++)
 		put_match(s, t, &s->matches.v[i]);
 	ss_table_prop(t, "program", s->pick.file);
+	if (s->q->model->nhosts > 1)
+		ss_table_prop(t, "host", ss_host_name(s->pick.host));
 	ss_table_prop_num(t, "matching", "Matching", SS_UNIT_COUNT, (double)s->matches.n, "%.0f");
 	ss_table_prop_num(t, "instructions", "Instructions of the program", SS_UNIT_COUNT, s->m->ninstrs, "%.0f");
 	if (s->path_n) {
@@ -449,11 +453,14 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	else
 		say_matches(q, out, matching->value, all->value, module);
 	struct ss_greatest top = ss_greatest_row(t, "self_time_ps", NULL, NULL);
+	struct ss_str host = ss_prop_words(out, "host");
+	/* The times are those of one host. */
+	struct ss_str where = host.n ? ss_arena_printf(out->arena, " on '" SS_FMT "'", SS_ARG(host)) : SS_STR("");
 	bool all_listed = matching->value <= (double)t->nrows || !ss_request_param(q, &ss_tool_hlo_query, "instruction").n;
 	if (top.row != SS_NPOS && t->nrows > 1 && all_listed)
-		ss_say(out, "'" SS_FMT "' takes the most time of them: %s in %s.", SS_ARG(ss_cell_str(t, top.row, "instruction")),
-		       ss_value_words(SS_UNIT_PS, top.value).s,
-		       ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "execution").s);
+		ss_say(out, "'" SS_FMT "' takes the most time of them: %s in %s" SS_FMT ".",
+		       SS_ARG(ss_cell_str(t, top.row, "instruction")), ss_value_words(SS_UNIT_PS, top.value).s,
+		       ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "execution").s, SS_ARG(where));
 	return true;
 }
 

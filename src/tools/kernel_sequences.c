@@ -112,6 +112,14 @@ static bool make_rows(struct rows *r, const struct ss_torch *t)
 	return ok;
 }
 
+static bool any_of_operator(const struct ss_torch *t)
+{
+	for (size_t i = 0; i < t->device.n; i++)
+		if (ss_torch_is_kernel(&t->device.v[i]) && t->device.v[i].op != SS_NONE)
+			return true;
+	return false;
+}
+
 static int frequent_first(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -141,7 +149,10 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 		ss_set_f64(table, C_DEVICE, ss_us(w->device_ns));
 		ss_set_f64(table, C_CPU, ss_us(w->cpu_ns));
 	}
-	if (ok && t->is_torch && !r.v.n)
+	if (ok && t->device.n && !any_of_operator(t))
+		ss_result_note(out, SS_INFO,
+			       SS_STR("No kernel of the recording belongs to an operator, so sequences of kernels are not known."));
+	else if (ok && t->is_torch && !r.v.n)
 		ss_result_say(out, SS_STR("No operator launches 3 to 64 kernels, so there are no sequences that one kernel or "
 					  "a graph could replace."));
 	ss_vec_free(&r.v);

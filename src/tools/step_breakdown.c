@@ -117,7 +117,7 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok || ss_fail_mem(err);
 }
 
-/* What most of an average step goes to; of a recording without steps, of the whole. */
+/* What takes the most time of an average step; of a recording without steps, of the whole. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_torch *torch = q->model->nhosts == 1 ? ss_host_torch(q->model->hosts[0], err) : NULL;
@@ -125,7 +125,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	struct ss_greatest top = ss_greatest_row(t, "time_us", NULL, NULL);
 	if (top.row == SS_NPOS || !steps->nrows)
 		return true;
-	ss_say(out, "'" SS_FMT "' takes most of %s: %s.", SS_ARG(ss_cell_str(t, top.row, "category")),
+	ss_say(out, "'" SS_FMT "' takes the most time of %s: %s.", SS_ARG(ss_cell_str(t, top.row, "category")),
 	       torch && !torch->marked ? "the recording" : "an average step",
 	       ss_share_words(SS_UNIT_US, top.value, top.sum).s);
 	if (torch && torch->marked)
