@@ -204,12 +204,36 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return add_rows(t, ss_ops_computed(ops, q->as_xprof), env, q->as_xprof) || ss_fail_mem(err);
 }
 
+/* None of a loop or a call: what was recorded in it has rows of its own, and op_profile leaves it out. */
+static struct ss_str own_category(const struct ss_table *t, size_t row, const void *arg)
+{
+	struct ss_str category = ss_kind_of_column(t, row, arg);
+	bool holds = category.p && ss_hlo_may_have_inner_ops(category) &&
+		     ss_cell_f64(t, row, "total_time") > ss_cell_f64(t, row, "total_self_time");
+	return holds ? (struct ss_str){ NULL, 0 } : category;
+}
+
+/* The operation with most self time of those that hold no others. SS_NPOS: there are none. */
+static size_t longest_op(const struct ss_table *t)
+{
+	size_t best = SS_NPOS;
+	double most = 0;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double us = ss_cell_f64(t, i, "total_self_time");
+		if (us > most && own_category(t, i, "category").p) {
+			best = i;
+			most = us;
+		}
+	}
+	return best;
+}
+
 /* What takes most, where it comes from, and what is computed again to save memory. */
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
 	const struct ss_table *t = ss_result_at(out, 0);
 	struct ss_greatest top = ss_greatest_row(t, "total_self_time", NULL, NULL);
-	struct ss_greatest kind = ss_greatest_kind(t, "total_self_time", ss_kind_of_column, "category");
+	struct ss_greatest kind = ss_greatest_kind(t, "total_self_time", own_category, "category");
 	struct ss_greatest again =
 		ss_greatest_row(t, "total_self_time", "hlo_rematerialization", "Yes");
 	const struct ss_ops *ops = ss_model_ops(q->model, err);
@@ -217,21 +241,27 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		return false;
 	if (top.row == SS_NPOS)
 		return true;
+	size_t longest = longest_op(t);
+	bool held = longest != SS_NPOS && longest != top.row;
+	top.row = held ? longest : top.row;
+	top.value = ss_cell_f64(t, top.row, "total_self_time");
 	/* The whole of the table's percentages: idle time is part of it. */
 	double percent = ss_cell_f64(t, top.row, "total_self_time_percent");
 	double whole_us = percent > 0 ? 100 * top.value / percent : top.sum;
 	struct ss_str op = ss_cell_str(t, top.row, "tf_op_name"), name = ss_cell_str(t, top.row, "hlo_op_name");
+	struct ss_str program = ss_program_words(t, top.row, "hlo_op_name");
 	/* "aten::mm/gemm": a kernel that an operator launched. */
 	bool launched = op.n && op.n < name.n && ss_str_starts(name, op) && name.p[op.n] == '/';
-	ss_say(out, "'" SS_FMT "' takes the most time of all operations: %s, in %s.",
-	       SS_ARG(name),
+	ss_say(out, "'" SS_FMT "'" SS_FMT " takes the most time of %s: %s, in %s.",
+	       SS_ARG(name), SS_ARG(program),
+	       held ? "the operations that hold no others" : "all operations",
 	       ss_share_words(SS_UNIT_US, top.value, whole_us).s,
 	       ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "run").s);
 	if (op.n)
 		ss_say(out, "It was %s '" SS_FMT "'.", launched ? "launched by" : "compiled from", SS_ARG(op));
 	if (kind.row != SS_NPOS &&
 	    !ss_str_is(ss_cell_str(t, kind.row, "category"), "unknown"))
-		ss_say(out, "The category with the most time is '" SS_FMT "': %s.",
+		ss_say(out, "%s category with the most time is '" SS_FMT "': %s.", held ? "Their" : "The",
 		       SS_ARG(ss_cell_str(t, kind.row, "category")),
 		       ss_share_words(SS_UNIT_US, kind.value, whole_us).s);
 	if (again.row != SS_NPOS)

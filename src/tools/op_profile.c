@@ -354,6 +354,16 @@ static struct ss_str shown_name(struct ss_result *out, struct ss_str name)
 	return ss_arena_printf(out->arena, SS_FMT SS_FMT, SS_ARG(name), SS_ARG(ss_cxx_short_name(kernel, out->arena)));
 }
 
+/* May an operation whose work is not known save more? At most all of its time. */
+static bool may_save_more(const struct ss_table *t, double than_frac)
+{
+	for (size_t i = 0; i < t->nrows; i++)
+		if (ss_cell_bool(t, i, "is_op") && !ss_str_is(ss_cell_str(t, i, "category"), "IDLE") &&
+		    ss_cell_f64(t, i, "time_frac") > than_frac && isnan(ss_cell_f64(t, i, "wasted_frac")))
+			return true;
+	return false;
+}
+
 static bool say_target(struct ss_result *out, const struct ss_table *t)
 {
 	int64_t best = longest_op(t);
@@ -362,8 +372,9 @@ static bool say_target(struct ss_result *out, const struct ss_table *t)
 	if (best < 0)
 		return true;
 	double time = ss_cell_f64(t, (size_t)best, "time_ps"), whole = ss_cell_f64(t, 0, "time_ps");
-	ss_say(out, "'" SS_FMT "' takes the most time of all operations: %s.",
-	       SS_ARG(shown_name(out, ss_cell_str(t, (size_t)best, "name"))),
+	struct ss_str program = ss_program_words(t, (size_t)best, "name");
+	ss_say(out, "'" SS_FMT "'" SS_FMT " takes the most time of all operations: %s.",
+	       SS_ARG(shown_name(out, ss_cell_str(t, (size_t)best, "name"))), SS_ARG(program),
 	       ss_share_words(SS_UNIT_PS, time, whole).s);
 	bool ok = true;
 	if (!ok || !(target >= 0) || !(target < (double)t->nrows))
@@ -371,11 +382,12 @@ static bool say_target(struct ss_result *out, const struct ss_table *t)
 	double wasted = ss_cell_f64(t, (size_t)target, "wasted_frac");
 	if (!(wasted > 0))
 		return ok;
+	program = ss_program_words(t, (size_t)target, "name");
 	ss_say(out,
-	       "The largest possible saving is at '" SS_FMT
-	       "': if it ran at the limits of the device, at most %s of the time "
-	       "would be saved.",
-	       SS_ARG(shown_name(out, ss_cell_str(t, (size_t)target, "name"))),
+	       "%s largest possible saving is at '" SS_FMT "'" SS_FMT
+	       ": if it ran at the limits of the device, at most %s of the time would be saved.",
+	       may_save_more(t, wasted) ? "Of the operations whose work (FLOPs, bytes) is known, the" : "The",
+	       SS_ARG(shown_name(out, ss_cell_str(t, (size_t)target, "name"))), SS_ARG(program),
 	       ss_value_words(SS_UNIT_FRAC, wasted).s);
 	return true;
 }

@@ -80,6 +80,17 @@ struct ss_words ss_share_words(enum ss_unit unit, double part, double whole)
 	return w;
 }
 
+struct ss_str ss_program_words(const struct ss_table *t, size_t row, const char *name_col)
+{
+	struct ss_str name = ss_cell_str(t, row, name_col), program = ss_cell_str(t, row, "program_id");
+	for (size_t i = 0; i < t->nrows && program.n; i++) {
+		struct ss_str other = ss_cell_str(t, i, "program_id");
+		if (other.n && !ss_str_eq(other, program) && ss_str_eq(ss_cell_str(t, i, name_col), name))
+			return ss_arena_printf(t->arena, " of program " SS_FMT, SS_ARG(program));
+	}
+	return SS_STR("");
+}
+
 static bool counts(const struct ss_table *t, size_t row, const char *where, const char *is)
 {
 	if (ss_str_is(ss_cell_str(t, row, "type"), "IDLE") || ss_str_is(ss_cell_str(t, row, "category"), "IDLE"))

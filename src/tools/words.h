@@ -31,6 +31,9 @@ struct ss_words ss_count_words(double n, const char *noun);
 /* "12.3 ms of 40.1 ms (30.7%)"; the first part alone if the whole is unknown. */
 struct ss_words ss_share_words(enum ss_unit unit, double part, double whole);
 
+/* " of program 7" where another row has the same name in another program; else "". */
+struct ss_str ss_program_words(const struct ss_table *t, size_t row, const char *name_col);
+
 /*
  * The row with the greatest number in a column, and the sum of the column. Idle time is no
  * operation: its rows do not count.

@@ -450,6 +450,9 @@ def programs_of_hosts(c, scratch):
         c.check(f'the program of {host}', word in done.stdout and len(done.stdout.splitlines()) > 1, done.stdout)
     times = {host: list(csv.DictReader(c.run(['tool', 'hlo_query', logs, '-H', host, '-f', 'csv']).stdout.decode().splitlines())) for host in ('b', 'ALL_HOSTS')}
     c.check('the times are those of one host', times['b'] == times['ALL_HOSTS'] and any(r['self_time_ps'] for r in times['b']), times['b'][:2])
+    for host, told in (('b', False), ('ALL_HOSTS', True)):
+        said, _ = sentences(c, 'hlo_query', logs, '-H', host)
+        c.check(f'times of {host}: the sentence names the host where there are others', ("executions on 'b'." in said) == told, said)
     tools = c.run(['tools', logs, '--color=never']).stdout.decode()
     c.check('and are offered where the first host has none', re.search(r'^hlo_query +Inst.*[^)]$', tools, re.M), tools)
 
@@ -1195,6 +1198,19 @@ def sentences(c, tool, path, *flags):
     return ' '.join([said['text'], *said['more']]), [dict(zip([col['id'] for col in t['cols']], row)) for row in zip(*t['data'])]
 
 
+def only_what_is_known(c):
+    """What has no duration takes no time, and a saving is the largest of those that are known."""
+    said, rows = sentences(c, 'event_stats', os.path.join(profiles.ROOT, 'synth_counters_v7x'))
+    c.check('events without durations', rows and not any(r['total_ps'] for r in rows) and said == 'No event that matches has a duration.', said)
+    for name, is_largest in (('gpu_mi300_gemm', False), ('synth_tpu_infeed', True), ('gpu_1080ti', True)):
+        answer = json.loads(c.run(['tool', 'op_profile', os.path.join(profiles.ROOT, name), '--format', 'json']).stdout)
+        t, said = answer['tables'][1], ' '.join([answer['conclusion']['text'], *answer['conclusion']['more']])
+        rows = [dict(zip([col['id'] for col in t['cols']], row)) for row in zip(*t['data'])]
+        saving = rows[int(t['props']['largest_target']['value'])]['wasted_frac']
+        unknown = [r['name'] for r in rows if r['is_op'] and r['category'] != 'IDLE' and (r['time_frac'] or 0) > saving and r['wasted_frac'] is None]
+        c.check(f'{name}: the largest saving', (not unknown) == is_largest and ('Of the operations whose work (FLOPs, bytes) is known, the largest' in said) != is_largest, f'{said} {unknown[:9]}')
+
+
 def kernels_by_full_name(c, scratch):
     """Kernels that share a short name are not one kernel, and nothing is said of operators that were not recorded."""
     os.makedirs(scratch)
@@ -1206,12 +1222,13 @@ def kernels_by_full_name(c, scratch):
         json.dump({'schemaVersion': 1, 'host_name': 'vm', 'deviceProperties': [{'id': 0, 'name': 'NVIDIA A100'}], 'traceEvents': events}, f)
     said, rows = sentences(c, 'kernel_stats', path)
     c.check('two kernels have one short name', len({r['kernel_name'] for r in rows}) == 3 and len({r['kernel_short'] for r in rows}) == 2, str(rows))
+    c.check('sequences of unknown operators are not denied', sentences(c, 'kernel_sequences', path)[0] == '', sentences(c, 'kernel_sequences', path)[0])
     c.check('the kernel of most time is one kernel', "The kernel 'copy_kernel' takes the most time: 80 us of 190 us (42.1%) of all kernels, in 1 launch." in said, said)
 
 
 def check_all(binary, scratch):
     c = Checks(binary)
-    for part in (misuse, stray_file, help_and_version, answers, conclusions, same_bytes_same_answer, sums_are_told, shares_agree, causes_that_devices_show, late_hosts, full_disk, riegeli, output_is_stdout,
+    for part in (misuse, stray_file, help_and_version, answers, conclusions, same_bytes_same_answer, sums_are_told, shares_agree, only_what_is_known, causes_that_devices_show, late_hosts, full_disk, riegeli, output_is_stdout,
                  kept_output, output_is_the_profile, versions, documents):
         part(c)
     for part in (bad_input, older_files, bombs, packed_packets, one_answer_about_steps, parts, steps_of_perfetto, no_wrong_culprit, shard_numbers, programs, programs_of_hosts, terminal,

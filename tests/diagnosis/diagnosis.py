@@ -180,6 +180,25 @@ def places_told(binary, path):
     return [] if told.group(1) == place and abs(ps - most) < 0.005 * most else [f'host_boundness: {told.group(0)} {sums}']
 
 
+def operations_told(binary, path):
+    """hlo_stats and op_profile name the same operation as that of most time, and its program where others have one of that name."""
+    told = {}
+    for tool in ('hlo_stats', 'op_profile'):
+        done = subprocess.run([binary, 'tool', tool, path, '--format', 'json'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        answer = json.loads(done.stdout) if done.returncode == 0 else {'conclusion': None, 'tables': []}
+        said = re.match(r"'([^']*)'(?: of program (\d+))? takes the most time of", (answer['conclusion'] or {'text': ''})['text'])
+        if not said or '/' in said.group(1): # PyTorch's are op_profile's alone
+            continue
+        told[tool] = said.groups()
+        if tool == 'hlo_stats':
+            table = answer['tables'][0]
+            rows = [dict(zip((c['id'] for c in table['cols']), row)) for row in zip(*table['data'])]
+            programs = {r['program_id'] for r in rows if r['hlo_op_name'] == said.group(1)}
+            if (len(programs) > 1) != (said.group(2) is not None):
+                return [f'hlo_stats: {said.group(0)} {programs}']
+    return [f'the operation of most time: {told}'] if 'hlo_stats' in told and len(set(told.values())) > 1 else []
+
+
 def within(v, bounds):
     return is_number(v) and bounds[0] <= v <= bounds[1]
 
@@ -248,6 +267,8 @@ def judge_cases(binary, only, verbose):
         answers = list(pool.map(lambda p: (summary(binary, p, '--format', 'json'), summary(binary, p)), paths))
         for case, wrong in zip(cases, pool.map(lambda p: places_told(binary, p), paths)):
             check(f'{case["name"]}: what host_boundness names', not wrong, wrong)
+        for case, wrong in zip(cases, pool.map(lambda p: operations_told(binary, p), paths)):
+            check(f'{case["name"]}: the operation of most time', not wrong, wrong)
         for case, path, answer in zip(cases, paths, answers):
             if case['name'] == 'jax_compute' and not answer[0].returncode:
                 cpu_backend(binary, path, json.loads(answer[0].stdout)['findings'][0]['subject'])
