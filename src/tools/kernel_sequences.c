@@ -170,10 +170,10 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	if (top.row != SS_NPOS)
 		ss_say(out,
 		       "'" SS_FMT "' launches the sequence of kernels with the most time: %.0f "
-				  "kernels, %.0f times, %s on the device. One "
+				  "kernels, %s, %s on the device. One "
 		       "kernel in their place, or a graph, would launch less.",
 		       SS_ARG(ss_cell_str(t, top.row, "operator")),
-		       ss_cell_f64(t, top.row, "length"), ss_cell_f64(t, top.row, "occurrences"),
+		       ss_cell_f64(t, top.row, "length"), ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "time").s,
 		       ss_value_words(SS_UNIT_US, top.value).s);
 	return true;
 }

@@ -173,11 +173,11 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	if (top.row == SS_NPOS)
 		return true;
 	ss_say(out,
-	       "The host spends %s in %.0f calls that launch work ('" SS_FMT
+	       "The host spends %s in %s to launch work ('" SS_FMT
 	       "'); the device then begins after %s on average, "
 	       "%s at most.",
 	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "cpu_total_us")).s,
-	       top.value, SS_ARG(ss_cell_str(t, top.row, "kind")),
+	       ss_count_words(top.value, "call").s, SS_ARG(ss_cell_str(t, top.row, "kind")),
 	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "delay_avg_us")).s,
 	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, top.row, "delay_max_us")).s);
 	if (most.row != SS_NPOS)

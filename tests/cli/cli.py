@@ -1215,7 +1215,7 @@ def kernels_by_full_name(c, scratch):
     """Kernels that share a short name are not one kernel, and nothing is said of operators that were not recorded."""
     os.makedirs(scratch)
     kernels = [(f'void k::reduce_kernel<float, {flag}>(float const*, int)', us) for flag, us in (('true', 60), ('false', 50))] + [('copy_kernel', 80)]
-    events = [{'ph': 'X', 'cat': 'kernel', 'name': name, 'pid': 0, 'tid': 7, 'ts': 1000 * i, 'dur': us, 'args': {'device': 0, 'stream': 7, 'correlation': i}}
+    events = [{'ph': 'X', 'cat': 'kernel', 'name': name, 'pid': 0, 'tid': 7, 'ts': 1000 * i, 'dur': us, 'args': {'device': 0, 'stream': 7, 'correlation': i + 1}}
               for i, (name, us) in enumerate(kernels)]
     path = os.path.join(scratch, 'rank-0.json')
     with open(path, 'w') as f:
@@ -1223,6 +1223,12 @@ def kernels_by_full_name(c, scratch):
     said, rows = sentences(c, 'kernel_stats', path)
     c.check('two kernels have one short name', len({r['kernel_name'] for r in rows}) == 3 and len({r['kernel_short'] for r in rows}) == 2, str(rows))
     c.check('sequences of unknown operators are not denied', sentences(c, 'kernel_sequences', path)[0] == '', sentences(c, 'kernel_sequences', path)[0])
+    events += [{'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::f', 'pid': 1, 'tid': 1, 'ts': 0, 'dur': 500}]
+    events += [{'ph': 'X', 'cat': 'cuda_runtime', 'name': 'cudaLaunchKernel', 'pid': 1, 'tid': 1, 'ts': 10 + 10 * i, 'dur': 5, 'args': {'correlation': i + 1}} for i in range(3)]
+    with open(os.path.join(scratch, 'rank-1.json'), 'w') as f:
+        json.dump({'schemaVersion': 1, 'host_name': 'vm', 'deviceProperties': [{'id': 0, 'name': 'NVIDIA A100'}], 'traceEvents': events}, f)
+    once, _ = sentences(c, 'kernel_sequences', os.path.join(scratch, 'rank-1.json'))
+    c.check('a sequence that runs once', '3 kernels, 1 time, 190 us on the device' in once, once)
     c.check('the kernel of most time is one kernel', "The kernel 'copy_kernel' takes the most time: 80 us of 190 us (42.1%) of all kernels, in 1 launch." in said, said)
 
 
