@@ -246,7 +246,13 @@ static bool run(const struct ss_request *q, struct ss_result *out, struct ss_err
 	return ok;
 }
 
-/* In collectives the rank that waits least is the one that the others wait for. */
+#define LATE_FRAC 0.5 /* of the longest wait: who waits less comes late */
+
+/*
+ * In collectives the rank that waits least is the one that the others wait for, unless it waits
+ * nearly as long as they do: then each waits for another at another time, or all for ranks without
+ * a recording.
+ */
 static void say_waiting(struct ss_result *out, const struct ss_table *t)
 {
 	struct ss_greatest most = ss_greatest_row(t, "wait_us", NULL, NULL);
@@ -259,13 +265,14 @@ static void say_waiting(struct ss_result *out, const struct ss_table *t)
 	for (size_t i = 1; i < t->nrows; i++)
 		if (ss_cell_f64(t, i, "wait_us") < ss_cell_f64(t, least, "wait_us"))
 			least = i;
+	double least_us = ss_cell_f64(t, least, "wait_us");
 	ss_say(out,
-	       "Rank %lld waits longest in collectives: %s of their time. Rank %lld waits least, "
-	       "%s: the others wait for it.",
+	       "In collectives rank %lld waits longest for the other recorded ranks: %s. Rank %lld waits least, %s%s.",
 	       (long long)ss_cell_i64(t, most.row, "rank"),
 	       ss_share_words(SS_UNIT_US, most.value, ss_cell_f64(t, most.row, "total_us")).s,
 	       (long long)ss_cell_i64(t, least, "rank"),
-	       ss_value_words(SS_UNIT_US, ss_cell_f64(t, least, "wait_us")).s);
+	       ss_value_words(SS_UNIT_US, least_us).s,
+	       least_us < LATE_FRAC * most.value ? ": the others wait for it" : "");
 }
 
 /* Calls count only if all ranks of a group are recorded; their time is known without. */
@@ -296,10 +303,13 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		double whole_us = ss_cell_f64(t, most.row, "computation_us") +
 				  ss_cell_f64(t, most.row, "overlap_us") + most.value +
 				  ss_cell_f64(t, most.row, "other_us");
-		ss_say(out,
-		       "Exposed communication takes most on rank %lld: %s.",
-		       (long long)ss_cell_i64(t, most.row, "rank"),
-		       ss_share_words(SS_UNIT_US, most.value, whole_us).s);
+		struct ss_words share = ss_share_words(SS_UNIT_US, most.value, whole_us);
+		long long rank = (long long)ss_cell_i64(t, most.row, "rank");
+		/* Of one rank, nobody could have less. */
+		if (t->nrows > 1)
+			ss_say(out, "Exposed communication takes most on rank %lld: %s of its mean step.", rank, share.s);
+		else
+			ss_say(out, "Exposed communication takes %s of the mean step of rank %lld.", share.s, rank);
 	}
 	return true;
 }

@@ -116,6 +116,13 @@ static size_t fullest(const struct ss_table *t, bool jax)
 	return best;
 }
 
+/* " on device 3", of a row; "" where the snapshot is of one device. */
+static struct ss_str on_device(const struct ss_request *q, const struct ss_table *devices, const struct ss_table *t, size_t row)
+{
+	return devices->nrows > 1 ? ss_arena_printf(q->arena, " on device %lld", (long long)ss_cell_i64(t, row, "device"))
+				  : SS_STR("");
+}
+
 static void say_oom(const struct ss_request *q, struct ss_result *out)
 {
 	const struct ss_table *t = ss_result_find(out, "oom");
@@ -123,10 +130,12 @@ static void say_oom(const struct ss_request *q, struct ss_result *out)
 	if (!t->nrows)
 		return;
 	const size_t last = t->nrows - 1;
+	struct ss_str on = on_device(q, ss_result_find(out, "summary"), t, last);
 	out->conclusion.mood = SS_MOOD_BAD;
 	ss_result_say(out, ss_arena_printf(q->arena,
-					   "Memory ran out: PyTorch requested %s while it held %s (%s in use), and the device had "
-					   "%s left. " SS_FMT,
+					   "Memory ran out" SS_FMT ": PyTorch requested %s while it held %s (%s in use), and the "
+					   "device had %s left. " SS_FMT,
+					   SS_ARG(on),
 					   bytes(wanted, ss_cell_f64(t, last, "wanted_bytes")),
 					   bytes(held, ss_cell_f64(t, last, "reserved_bytes")),
 					   bytes(used, ss_cell_f64(t, last, "allocated_bytes")),
@@ -168,10 +177,11 @@ static void say_peak(const struct ss_request *q, struct ss_result *out, const st
 	bool jax = ss_result_find(out, "kinds")->ncols;
 	struct ss_str largest = say_largest(q, ss_result_find(out, "frames"), ss_cell_i64(t, row, "device"), max,
 					    ss_cell_f64(t, row, "start_bytes"));
+	struct ss_str on = on_device(q, t, t, row);
 	ss_result_say(out, jax ? ss_arena_printf(q->arena, "%s are in use on " SS_FMT "." SS_FMT, bytes(peak, max),
 						 SS_ARG(ss_cell_str(t, row, "device_name")), SS_ARG(largest))
-			       : ss_arena_printf(q->arena, "Peak use was %s." SS_FMT, bytes(peak, max),
-						 SS_ARG(largest)));
+			       : ss_arena_printf(q->arena, "Peak use" SS_FMT " was %s." SS_FMT, SS_ARG(on),
+						 bytes(peak, max), SS_ARG(largest)));
 }
 
 static void say_held(const struct ss_request *q, struct ss_result *out, const struct ss_table *t, size_t row)
@@ -180,11 +190,12 @@ static void say_held(const struct ss_request *q, struct ss_result *out, const st
 	char a[32], b[32], c[32];
 	if (!(held > 0) || ss_result_find(out, "kinds")->ncols || unused < 0.05 * held)
 		return;
+	struct ss_str on = on_device(q, t, t, row);
 	ss_result_say(out,
 		      ss_arena_printf(q->arena,
-				      "At the end PyTorch holds %s of the device's memory and does not use %s (%.0f%%) of it; "
-				      "the largest free block has %s.",
-				      bytes(a, held), bytes(b, unused), 100 * unused / held,
+				      "At the end PyTorch holds %s of the device's memory" SS_FMT
+				      " and does not use %s (%.0f%%) of it; the largest free block has %s.",
+				      bytes(a, held), SS_ARG(on), bytes(b, unused), 100 * unused / held,
 				      bytes(c, ss_cell_f64(t, row, "largest_inactive_block_bytes"))));
 }
 

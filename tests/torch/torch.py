@@ -13,6 +13,7 @@ import argparse
 import gzip
 import json
 import os
+import pickle
 import resource
 import shutil
 import subprocess
@@ -473,7 +474,43 @@ def gloo_ranks(binary, scratch):
     wrong += [] if found == {('allreduce',): [6]} and not one['notes'] else [f'one rank: {found} {one and one["notes"]}']
     ranks, why = ask(binary, {'tool': 'distributed'}, folder)
     said = json.dumps(ranks) if ranks else why
-    return wrong + ([] if 'Rank 0 waits longest' in said else [said])
+    return wrong + ([] if 'rank 0 waits longest' in said and 'the others wait for it' in said else [said])
+
+
+def ranks_late_in_turn(binary, scratch):
+    """Where each rank waits for the other by turns, none is named as the one that the others wait for."""
+    folder = os.path.join(scratch, 'in_turn')
+    os.makedirs(folder)
+    for rank in range(2):
+        events = []
+        for i in range(6):
+            at, late = 1000 + 10000 * i, 2000 * (i % 2 == rank)
+            args = {'External id': 7 * i + 1, 'Input Dims': [[1024]], 'Input type': ['float']}
+            events += [{'ph': 'X', 'cat': 'user_annotation', 'name': f'ProfilerStep#{i}', 'pid': 1, 'tid': 1, 'ts': at, 'dur': 9000},
+                       {'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::mm', 'pid': 1, 'tid': 1, 'ts': at + 10, 'dur': 3000 + late, 'args': {'External id': 7 * i}},
+                       {'ph': 'X', 'cat': 'user_annotation', 'name': 'gloo:all_reduce', 'pid': 1, 'tid': 2, 'ts': at + 3020 + late, 'dur': 3000 - late, 'args': args}]
+        with open(os.path.join(folder, f'rank-{rank}.json'), 'w') as f:
+            json.dump({'schemaVersion': 1, 'distributedInfo': {'backend': 'gloo', 'rank': rank, 'world_size': 2}, 'traceEvents': events}, f)
+    ranks, why = ask(binary, {'tool': 'distributed'}, folder)
+    said = json.dumps(ranks['conclusion']) if ranks else why
+    return [] if 'waits longest' in said and 'the others wait for it' not in said else [said]
+
+
+def devices_of_a_snapshot(binary, scratch):
+    """Of several devices, the sentences name the one that they are about."""
+    sample, path = os.path.join(HERE, '..', 'data', 'memory', 'torch_snapshot', 'run', 'rank1.pickle'), os.path.join(scratch, 'two.pickle')
+    with open(sample, 'rb') as f:
+        snapshot = pickle.load(f)
+    snapshot['device_traces'][0] = snapshot['device_traces'][1][:2]
+    with open(path, 'wb') as f:
+        pickle.dump(snapshot, f, protocol=4)
+    wrong = []
+    for of, name in ((sample, ''), (path, ' on device 1')):
+        answer, why = ask(binary, {'tool': 'memory_snapshot'}, of)
+        said = ' '.join([answer['conclusion']['text'], *answer['conclusion']['more']]) if answer else why
+        for begin in (f'Memory ran out{name}: ', f'Peak use{name} was ', f"of the device's memory{name} and"):
+            wrong += [] if begin in said else [f'{begin} is not in: {said}']
+    return wrong
 
 
 def gloo_late_rank(binary, scratch):
@@ -831,7 +868,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, waits_for_input, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, nested_calls, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, gloo_late_rank, repeated_steps, repeated_over_ranks, same_figures, habits, recompiled, periodic, folded, whole_names, of_no_operator, hostile_pickle, spans):
+        for check in (bad_input, held, names, waits_for_input, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, nested_calls, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, ranks_late_in_turn, devices_of_a_snapshot, gloo_late_rank, repeated_steps, repeated_over_ranks, same_figures, habits, recompiled, periodic, folded, whole_names, of_no_operator, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)
