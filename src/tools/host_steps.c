@@ -186,9 +186,9 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		return say_late(q, out, err);
 	}
 	out->conclusion.mood = SS_MOOD_WARN;
-	ss_say(out, "%zu of %zu %ss have a whole recording; that of '" SS_FMT "'%s is " SS_FMT ".", whole, t->nrows,
-	       ss_cluster_noun(c), SS_ARG(ss_cell_str(t, bad, "host")), t->nrows - whole > 1 ? ", the first of the others," : "",
-	       SS_ARG(ss_cell_str(t, bad, "state")));
+	ss_say(out, "%zu of %zu %ss %s a whole recording; that of '" SS_FMT "'%s is " SS_FMT ".", whole, t->nrows,
+	       ss_cluster_noun(c), whole == 1 ? "has" : "have", SS_ARG(ss_cell_str(t, bad, "host")),
+	       t->nrows - whole > 1 ? ", the first of the others," : "", SS_ARG(ss_cell_str(t, bad, "state")));
 	return say_late(q, out, err);
 }
 

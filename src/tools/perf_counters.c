@@ -226,9 +226,12 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	for (size_t i = 0; i < t->nrows; i++)
 		nzero += !ss_cell_i64(t, i, "Value");
 	(void)q;
-	ss_say(out, "%zu values of counters were read.", t->nrows);
-	if (nzero)
-		ss_say(out, "%zu of them are zero: the counted event did not happen, or was not counted.", nzero);
+	ss_say(out, "%s of counters %s read.", ss_count_words((double)t->nrows, "value").s, t->nrows == 1 ? "was" : "were");
+	if (nzero && t->nrows == 1)
+		ss_result_say(out, SS_STR("It is zero: the counted event did not happen, or was not counted."));
+	else if (nzero)
+		ss_say(out, "%zu of them %s zero: the counted event did not happen, or was not counted.", nzero,
+		       nzero == 1 ? "is" : "are");
 	return true;
 }
 

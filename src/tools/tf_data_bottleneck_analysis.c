@@ -281,7 +281,8 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	struct ss_str took = ss_unit_text(q->arena, SS_UNIT_PS, ss_cell_f64(t, 0, "max_latency_ps"));
 	struct ss_str own = ss_unit_text(q->arena, SS_UNIT_PS, ss_cell_f64(t, 0, "iterator_latency_ps"));
 	ss_result_say(out, ss_arena_printf(q->arena, "The slowest element took " SS_FMT ": " SS_FMT " on " SS_FMT
-					   " waited most for " SS_FMT ", " SS_FMT " of its own work.", SS_ARG(took),
+					   " waited most for " SS_FMT ", " SS_FMT " of its own work over all threads.",
+					   SS_ARG(took),
 					   SS_ARG(ss_cell_str(t, 0, "input_pipeline")), SS_ARG(ss_cell_str(t, 0, "host")),
 					   SS_ARG(ss_cell_str(t, 0, "iterator_name")), SS_ARG(own)));
 	ss_result_say(out, ss_plain_words(q->arena, ss_cell_str(t, 0, "suggestion")));

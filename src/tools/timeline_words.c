@@ -199,8 +199,8 @@ static void say_devices(struct ss_result *r, const struct sums *s, double trace_
 						 " after the trace begins.", SS_ARG(pause), SS_ARG(s->paused),
 						 SS_ARG(at)));
 	if (window_ps <= trace_ps / 2)
-		ss_result_say(r, ss_arena_printf(a, "That is a small part of the " SS_FMT " that were traced: before and "
-						    "after it only the host was at work.", SS_ARG(trace)));
+		ss_result_say(r, ss_arena_printf(a, "All operations lie within " SS_FMT " of the " SS_FMT " that were traced: for "
+						    "the rest no device was at work.", SS_ARG(window), SS_ARG(trace)));
 }
 
 static void say_no_work(struct ss_result *r, const struct sums *s)
