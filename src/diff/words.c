@@ -147,8 +147,15 @@ static void say_component(struct ss_diff *d, struct ss_buf *b)
 	if (best < 0)
 		return;
 	struct ss_str from = us(d, d->parts[best].c.base), to = us(d, d->parts[best].c.new);
-	ss_buf_printf(b, "Most of it is %s: " SS_FMT " -> " SS_FMT " %s.", ss_diff_part_words(best), SS_ARG(from),
-		      SS_ARG(to), unit_of_work(d));
+	double part = fabs(d->parts[best].c.delta), whole = fabs(d->step.c.delta);
+	struct ss_str part_us = us(d, part), whole_us = us(d, whole);
+	/* What changed more may be chance. */
+	if (part > whole / 2)
+		ss_buf_lit(b, "Most of it is");
+	else
+		ss_buf_printf(b, SS_FMT " of this " SS_FMT " are", SS_ARG(part_us), SS_ARG(whole_us));
+	ss_buf_printf(b, " %s: " SS_FMT " -> " SS_FMT " %s.", ss_diff_part_words(best), SS_ARG(from), SS_ARG(to),
+		      unit_of_work(d));
 }
 
 /* The step is as long as before, and yet fewer begin in a second. */
@@ -191,8 +198,9 @@ static struct outliers outliers_of(const struct ss_diff_side *s)
 }
 
 /*
- * Outliers are not in the typical step, so that their own sentence tells of them: where there are more or fewer than chance
- * gives, and where chance may give them but the mean step moved with them.
+ * Outliers are not in the typical step, so that their own sentence tells of them: where there are
+ * more or fewer than chance gives, and where chance may give them but the mean step moved with
+ * them.
  */
 static void say_outliers(struct ss_diff *d, struct ss_buf *b)
 {
@@ -244,7 +252,10 @@ static void name_largest(struct ss_diff *d, struct ss_buf *b, const uint32_t *or
 	}
 }
 
-/* A component changed, and those of its operations that did make up less than half of it: which ones come next? */
+/*
+ * A component changed, and those of its operations that did make up less than half of it: which
+ * ones come next?
+ */
 static bool say_unexplained(struct ss_diff *d, struct ss_buf *b)
 {
 	int part = changed_component(d);

@@ -103,6 +103,13 @@ def verdicts(c):
     c.check('the other way round', back.all['verdict'] == 'faster' and
             abs(back.metric('step_time')['delta'] + a.metric('step_time')['delta']) < 1e-6, back.all['conclusion'])
 
+    ops = runs.change(runs.change(runs.change(runs.program(), 'all-reduce.1', 1.6), 'fusion.1', 1.36), 'infeed.1', 4)
+    third = c.diff(base, c.side('thirds', seed=7, ops=ops)[0])
+    parts = [third.part(n)['delta_us'] for n in ('compute', 'exposed_communication', 'input')]
+    c.check('no part of three alike is said to be most', third.all['verdict'] == 'slower' and max(parts) < third.metric('step_time')['delta'] / 2 and
+            'Most of it' not in third.words() and re.search(r'[\d.]+ us of this [\d.]+ us are ', third.words()), third.words())
+    c.check('one part alone is most of it', 'Most of it is' in c.diff(base, slow).words())
+
     twice = c.diff([*base, base[0]], slow)
     c.check('a recording that is given twice', any('same recording' in n['text'] and 'left out' in n['text'] and n['severity'] == 'warning'
                                                    for n in twice.all['notes']), twice.all['notes'])
