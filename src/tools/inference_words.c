@@ -67,11 +67,16 @@ bool ss_inference_conclude(const struct ss_request *q, struct ss_result *out, st
 	(void)q;
 	if (median == SS_NPOS || !(usual > 0))
 		return true;
+	/* Of several models, the first. */
+	const struct ss_table *models = ss_result_find(out, "models");
+	struct ss_str to = SS_STR("");
+	if (models->nrows > 1)
+		to = ss_arena_printf(out->arena, " to '" SS_FMT "'", SS_ARG(ss_cell_str(models, 0, "model_name")));
 	if (nrequests(t) < 2) {
-		ss_say(out, "One request was traced: it took %s.", ss_value_words(SS_UNIT_MS, usual).s);
+		ss_say(out, "One request" SS_FMT " was traced: it took %s.", SS_ARG(to), ss_value_words(SS_UNIT_MS, usual).s);
 		return true;
 	}
-	ss_say(out, "The median request took %s, the one nearest to the 99th percentile %s.",
+	ss_say(out, "The median request" SS_FMT " took %s, the one nearest to the 99th percentile %s.", SS_ARG(to),
 	       ss_value_words(SS_UNIT_MS, usual).s, ss_value_words(SS_UNIT_MS, most).s);
 	if (most > SLOWER_FRAC * usual)
 		say_cause(out, t, median, slow);

@@ -100,6 +100,7 @@ struct sums {
 	struct ss_str min, paused;	/* names of devices */
 	struct ss_str max;		/* the host thread with most events */
 	uint32_t max_events;
+	size_t max_host;
 };
 
 static struct ss_str name_of(const struct ss_model_trace *mt, size_t h, struct ss_str name, struct ss_arena *a)
@@ -132,13 +133,15 @@ static void take_device(struct sums *sums, const struct use *u, struct ss_str na
 	}
 }
 
-static void take_threads(struct sums *sums, const struct ss_trace *tr, const struct ss_trace_section *s)
+static void take_threads(struct sums *sums, const struct ss_model_trace *mt, size_t h, const struct ss_trace_section *s)
 {
+	const struct ss_trace *tr = mt->hosts[h];
 	sums->nthreads += s->nthreads;
 	for (uint32_t i = s->first_track; i < s->first_track + s->ntracks; i++)
 		if (tr->tracks[i].kind == SS_TRACE_SLICES && tr->tracks[i].n > sums->max_events) {
 			sums->max_events = tr->tracks[i].n;
 			sums->max = tr->tracks[i].name;
+			sums->max_host = h;
 		}
 }
 
@@ -151,7 +154,7 @@ static bool sum_up(struct sums *sums, const struct ss_model_trace *mt, struct ss
 			struct ss_str name = name_of(mt, h, s->plane->base.name, arena);
 			struct use u;
 			if (s->kind == SS_TRACE_HOST)
-				take_threads(sums, tr, s);
+				take_threads(sums, mt, h, s);
 			if (s->kind != SS_TRACE_DEVICE)
 				continue;
 			if (!read_device(tr, s, &u))
@@ -203,13 +206,14 @@ static void say_devices(struct ss_result *r, const struct sums *s, double trace_
 						    "the rest no device was at work.", SS_ARG(window), SS_ARG(trace)));
 }
 
-static void say_no_work(struct ss_result *r, const struct sums *s)
+static void say_no_work(struct ss_result *r, const struct sums *s, const struct ss_model_trace *mt)
 {
-	ss_result_say(r, s->ndevices ? SS_STR("No operation ran on a device while the trace was taken.") :
+	ss_result_say(r, s->ndevices ? SS_STR("The trace holds no operation of a device.") :
 				       SS_STR("No device was traced: all events are of the host."));
+	struct ss_str max = s->max_events ? name_of(mt, s->max_host, s->max, r->arena) : s->max;
 	if (s->max_events)
-		ss_result_say(r, ss_arena_printf(r->arena, "The thread with most events is '" SS_FMT "': %u.",
-						  SS_ARG(s->max), s->max_events));
+		ss_result_say(r, ss_arena_printf(r->arena, "The thread with most events is '" SS_FMT "': %u.", SS_ARG(max),
+						 s->max_events));
 }
 
 /* "2 devices and 7 host threads", "1 host thread". */
@@ -236,7 +240,7 @@ static void say(struct ss_result *r, const struct sums *s, const struct ss_model
 	if (s->nworking)
 		say_devices(r, s, trace_ps, mt->begin_ps);
 	else
-		say_no_work(r, s);
+		say_no_work(r, s, mt);
 	struct ss_str when = trace_ps > 0 ? ss_arena_printf(r->arena, "in " SS_FMT, SS_ARG(whole)) : SS_STR("all at one moment");
 	ss_result_say(r, ss_arena_printf(r->arena, "%llu event%s" SS_FMT ", " SS_FMT ".",
 					 (unsigned long long)mt->nshown, mt->nshown == 1 ? "" : "s",
