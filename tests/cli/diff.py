@@ -395,7 +395,7 @@ def tool_tables(c, base, slow):
     c.check('a program of another number is the same program', {r['on'] for r in rows} == {'both'}, rows)
     steps = {r['figure']: r for r in c.diff(base, slow, '--tool', 'exposed_communication').rows('device_steps')}
     grown = [f for f, r in steps.items() if r['verdict'] == 'more']
-    c.check('a table of steps', any('Transfer' in f for f in grown) and abs(steps[grown[0]]['delta'] - 180) < 30, steps)
+    c.check('a table of steps', any('transfer' in f for f in grown) and abs(steps[grown[0]]['delta'] - 180) < 30, steps)
     peak = c.diff(c.side('tool_less', seed=6, peak=1 << 29)[0], c.side('tool_more', seed=5, peak=1 << 30)[0], '--tool', 'memory_profile')
     row = peak.rows('allocators')[0]
     c.check('bytes of several runs', row['delta_peak_bytes'] == 1 << 29 and row['verdict'] == 'more', row)
