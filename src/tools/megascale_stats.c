@@ -195,12 +195,12 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	       need = ss_cell_f64(t, top.row, "required_bandwidth");
 	ss_say(out,
 	       "'" SS_FMT "' (" SS_FMT
-	       ") stalls the device most: %s of all stalls, %s in each of %.0f transfers of %s.",
+	       ") stalls the device most: %s of all stalls, %s on average in %s of %s.",
 	       SS_ARG(ss_cell_str(t, top.row, "rendezvous_name")),
 	       SS_ARG(ss_cell_str(t, top.row, "transfer_type")),
 	       ss_share_words(SS_UNIT_MS, top.value, top.sum).s,
 	       ss_value_words(SS_UNIT_MS, ss_cell_f64(t, top.row, "stall_duration")).s,
-	       ss_cell_f64(t, top.row, "occurrences"),
+	       ss_count_words(ss_cell_f64(t, top.row, "occurrences"), "transfer").s,
 	       ss_value_words(SS_UNIT_BYTES, ss_cell_f64(t, top.row, "net_tx_bytes")).s);
 	if ((!(slack > 0) || need >= NO_SLACK))
 		ss_result_say(out, SS_STR("The compiler placed no other work between its begin and its end: begin the "
