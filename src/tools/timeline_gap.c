@@ -259,9 +259,13 @@ static void say_share(struct ss_result *r, const struct search *s)
 	struct ss_str class = ss_time_class_name(c);
 	for (int i = 0; i < SS_TIME_COUNT; i++)
 		count += u->count[i];
-	ss_say(r, "%llu of %llu gaps have the same main cause (" SS_FMT "): %s in all, %s of the time that was searched.",
-	       (unsigned long long)u->count[c], (unsigned long long)count, SS_ARG(class), TIME(u->ps[c]),
-	       ss_value_words(SS_UNIT_FRAC, window_ps ? (double)u->ps[c] / (double)window_ps : 0).s);
+	struct ss_words share = ss_value_words(SS_UNIT_FRAC, window_ps ? (double)u->ps[c] / (double)window_ps : 0);
+	if (u->count[c] < 2)
+		ss_say(r, "Of %s, no other has this main cause (" SS_FMT "). It is %s of the time that was searched.",
+		       ss_count_words((double)count, "gap").s, SS_ARG(class), share.s);
+	else
+		ss_say(r, "%llu of %llu gaps have the same main cause (" SS_FMT "): %s in all, %s of the time that was searched.",
+		       (unsigned long long)u->count[c], (unsigned long long)count, SS_ARG(class), TIME(u->ps[c]), share.s);
 }
 
 static void say(struct ss_result *r, const struct search *s, const struct place *end, const struct place *launch,
