@@ -398,14 +398,14 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	struct ss_str step = named ? ss_arena_printf(out->arena, "'" SS_FMT "'", SS_ARG(steps->v[top.row].name))
 				   : ss_arena_printf(out->arena, "%lld", (long long)num);
 	if (t->nrows > 1 && !(shortest_us(t) < top.value))
-		ss_say(out, "Each of the %zu steps takes %s.", t->nrows, ss_value_words(SS_UNIT_US, top.value).s);
+		ss_say(out, "Each of the %zu steps takes %s, as XProf counts.", t->nrows, ss_value_words(SS_UNIT_US, top.value).s);
 	else if (t->nrows == 1)
-		ss_say(out, "Step " SS_FMT " takes %s.", SS_ARG(step), ss_value_words(SS_UNIT_US, top.value).s);
+		ss_say(out, "Step " SS_FMT " takes %s, as XProf counts.", SS_ARG(step), ss_value_words(SS_UNIT_US, top.value).s);
 	else
-		ss_say(out, "Step " SS_FMT " is the longest of %zu: %s.", SS_ARG(step), t->nrows,
+		ss_say(out, "Step " SS_FMT " is the longest of %zu, as XProf counts: %s.", SS_ARG(step), t->nrows,
 		       ss_value_words(SS_UNIT_US, top.value).s);
 	if (part.n)
-		ss_say(out, "The largest part of it, as XProf counts, is '" SS_FMT "': %s of the step, mean of the cores.",
+		ss_say(out, "The largest part of it is '" SS_FMT "': %s of the step, mean of the cores.",
 		       SS_ARG(part), ss_value_words(SS_UNIT_FRAC, ss_cell_f64(t, top.row, "bottleneck_frac")).s);
 	/* On a CPU a thread that waits for others in a collective operation counts as working. */
 	if (ss_cell_i64(t, top.row, "cores") > 1 && busiest > idlest && env->hardware != SS_HW_CPU_ONLY) {
