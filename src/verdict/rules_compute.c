@@ -2,7 +2,10 @@
 #include "verdict/judge.h"
 
 #include "base/cxx_name.h"
+#include "base/map.h"
 #include "verdict/limits.h"
+
+#include <stdlib.h>
 
 static const char *bound_of(const struct ss_time_subject *s)
 {
@@ -62,6 +65,54 @@ static const struct ss_judged_unit *named_unit(const struct ss_judge *j, const s
 	return best ? best : worst;
 }
 
+/* An operation, the device where it takes most, and its share in the computing of all devices whose operations are named. */
+struct largest {
+	const struct ss_judged_unit *u;
+	const struct ss_time_subject *s; /* NULL: no operation is named */
+	double ps, share;
+};
+
+static void add_named(struct ss_strmap *names, struct largest *sums, const struct ss_judged_unit *u)
+{
+	for (size_t i = 0; i < u->u->nsubjects; i++) {
+		const struct ss_time_subject *s = &u->u->subjects[i];
+		double ps = s->class == SS_TIME_COMPUTE ? (double)ss_subject_ps(s, false) : 0;
+		uint32_t k = ps > 0 ? ss_strmap_add(names, s->name) : SS_NONE;
+		if (k == SS_NONE)
+			continue;
+		sums[k].ps += ps;
+		if (ps > sums[k].share) {
+			sums[k].share = ps; /* until all are known: on one device */
+			sums[k].u = u;
+			sums[k].s = s;
+		}
+	}
+}
+
+static struct largest largest_of_all(const struct ss_judge *j)
+{
+	struct ss_strmap names = { 0 };
+	struct largest *sums, best = { 0 };
+	double compute_ps = 0;
+	size_t most = 0;
+	for (size_t i = 0; i < j->nunits; i++)
+		most += j->units[i].u->nsubjects;
+	sums = calloc(most + 1, sizeof(*sums));
+	for (size_t i = 0; sums && i < j->nunits; i++) {
+		const struct ss_judged_unit *u = &j->units[i];
+		if (!names_largest(u))
+			continue;
+		compute_ps += ss_unit_step_frac(u, SS_TIME_COMPUTE) * (double)u->u->window_ps;
+		add_named(&names, sums, u);
+	}
+	for (uint32_t k = 0; sums && k < names.n; k++)
+		best = sums[k].ps > best.ps && !ss_str_is(sums[k].s->name, SS_NAMELESS) ? sums[k] : best;
+	best.share = compute_ps > 0 ? best.ps / compute_ps : 0;
+	ss_strmap_free(&names);
+	free(sums);
+	return best;
+}
+
 void ss_rule_compute(struct ss_judge *j)
 {
 	struct ss_affected affected = ss_affected_by(j, SS_TIME_COMPUTE);
@@ -71,16 +122,9 @@ void ss_rule_compute(struct ss_judge *j)
 	if (!affected.worst || affected.frac < SS_LEAST_SHARE)
 		return;
 	affected.worst = named_unit(j, affected.worst);
-	bool named = names_largest(affected.worst);
-	const struct ss_time_subject *s = named ? ss_largest(affected.worst, SS_TIME_COMPUTE, false) : NULL;
-	double own_frac = ss_unit_step_frac(affected.worst, SS_TIME_COMPUTE);
-	/*
-	 * The share of the largest operation in the computing of the one that computes most, of the
-	 * mean of all.
-	 */
-	double op_frac = s && own_frac > 0
-				 ? affected.frac / own_frac * (double)ss_subject_ps(s, false) / (double)affected.worst->u->window_ps
-				 : 0;
+	const struct largest largest = largest_of_all(j);
+	const struct ss_time_subject *s = largest.s;
+	double op_frac = affected.frac * largest.share;
 	bool well = s && affected.frac >= SS_WELL_USED_SHARE && s->flops_frac >= SS_WELL_USED_FLOPS && op_frac >= affected.frac / 2;
 	struct ss_verdict_finding *f = ss_find(j, well ? SS_CAUSE_NONE : SS_CAUSE_COMPUTE, affected.frac);
 	if (!f)
@@ -107,10 +151,10 @@ void ss_rule_compute(struct ss_judge *j)
 		 ss_unit_step_frac(affected.worst, SS_TIME_COMPUTE), "share", affected.worst, "overview_page");
 	if (s) {
 		ss_prove(j, f, j->nunits > 1 ? "of all devices' time, the largest operation" : "of that, the largest operation",
-			 op_frac, "share", affected.worst, "hlo_stats");
-		ss_point_at(j, f, affected.worst, s->begin_ps, s->end_ps);
+			 op_frac, "share", largest.u, "hlo_stats");
+		ss_point_at(j, f, largest.u, s->begin_ps, s->end_ps);
 	}
-	prove_peaks(j, f, s, affected.worst);
+	prove_peaks(j, f, s, s ? largest.u : affected.worst);
 }
 
 void ss_rule_precision(struct ss_judge *j)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The command line: statuses, what goes to stdout and to stderr, and what is said about bad input."""
+import collections
 import contextlib
 import csv
 import gzip
@@ -1211,6 +1212,20 @@ def only_what_is_known(c):
         c.check(f'{name}: the largest saving', (not unknown) == is_largest and ('Of the operations whose work (FLOPs, bytes) is known, the largest' in said) != is_largest, f'{said} {unknown[:9]}')
 
 
+def largest_of_all_devices(c):
+    """The largest operation has the time of all devices, one of which is slow at it."""
+    path = os.path.join(os.path.dirname(HERE), 'data', 'hosts', 'slow_gpu')
+    found = json.loads(c.run(['summary', path, '--format', 'json']).stdout)['findings']
+    told = re.search(r'the largest is (\S+) at ([\d.]+)%', ' '.join(f['text'] for f in found))
+    kernels = sentences(c, 'kernel_stats', path, '--host', 'ALL_HOSTS')[1]
+    whole_us = sum(r['window_ps'] for r in sentences(c, 'host_boundness', path, '--host', 'ALL_HOSTS')[1]) / 1e6
+    of_name = collections.Counter()
+    for r in kernels:
+        of_name[r['kernel_name']] += 100 * r['total_duration_us'] / whole_us
+    right = told and abs(float(told.group(2)) - of_name[told.group(1)]) < 0.2
+    c.check('the largest operation has the time of all devices', right, f'{told and told.group(0)} {of_name.most_common(3)}')
+
+
 def kernels_by_full_name(c, scratch):
     """Kernels that share a short name are not one kernel, and nothing is said of operators that were not recorded."""
     os.makedirs(scratch)
@@ -1249,6 +1264,7 @@ def check_all(binary, scratch):
     scattered(c, os.path.join(scratch, 'scattered'))
     exports_in_one_directory(c, os.path.join(scratch, 'exports'))
     clocks_by_name(c, os.path.join(scratch, 'names'))
+    largest_of_all_devices(c)
     kernels_by_full_name(c, os.path.join(scratch, 'kernels'))
     return c
 
