@@ -415,21 +415,30 @@ static bool find_last(const struct ss_result *out, const struct cost *of, struct
 	return ok || ss_fail_mem(err);
 }
 
-/* What an execution costs on average. */
-static void say_cost(struct ss_result *out, const struct cost *c, const struct last *l)
+static bool any_hidden(const struct ss_table *t)
 {
+	for (size_t i = 0; i < t->nrows; i++)
+		if (ss_cell_i64(t, i, "hidden") > 0)
+			return true;
+	return false;
+}
+
+/* What an execution costs on average. */
+static void say_cost(struct ss_result *out, const struct ss_table *t, const struct cost *c, const struct last *l)
+{
+	const char *which = any_hidden(t) ? "Of the collectives that compute does not hide, the one" : "The collective";
 	struct ss_words transfer = ss_value_words(SS_UNIT_US, c->transfer_us / (double)c->seen);
 	double wait_us = c->wait_us / (double)c->seen;
 	/* Where participants have no recording, the last one is not known. */
 	const char *takes = l->parted ? "takes" : "transfers for";
 	if (c->seen < c->n)
 		ss_say(out,
-		       "The collective that costs most is '" SS_FMT
+		       "%s that costs most is '" SS_FMT
 		       "', executed %s. Where compute does not hide it (%s), it %s %s on average.",
-		       SS_ARG(c->op), ss_count_words((double)c->n, "time").s, ss_count_words((double)c->seen, "time").s, takes,
-		       transfer.s);
+		       which, SS_ARG(c->op), ss_count_words((double)c->n, "time").s,
+		       ss_count_words((double)c->seen, "time").s, takes, transfer.s);
 	else
-		ss_say(out, "The collective that costs most is '" SS_FMT "', executed %s: it %s %s on average.", SS_ARG(c->op),
+		ss_say(out, "%s that costs most is '" SS_FMT "', executed %s: it %s %s on average.", which, SS_ARG(c->op),
 		       ss_count_words((double)c->n, "time").s, takes, transfer.s);
 	if (l->parted)
 		ss_say(out, "How much of that is waiting for the participants without a recording is not known.");
@@ -454,7 +463,7 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 	}
 	if (!find_last(out, &top, &last, err))
 		return false;
-	say_cost(out, &top, &last);
+	say_cost(out, t, &top, &last);
 	/* Where there is one host, nobody else could come last. */
 	if (last.host.n && ss_result_find(out, "clocks")->nrows > 1)
 		ss_say(out, "Host '" SS_FMT "' comes last in %s of %s.", SS_ARG(last.host),

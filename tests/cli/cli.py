@@ -313,6 +313,10 @@ def sums_are_told(c):
         times[r['op']] = times.get(r['op'], 0) + r['occurrences']
     most = max(cost, key=cost.get)
     c.check('collectives names the operation that costs most over all sizes', f"costs most is '{most}', executed {times[most]} times" in said, said)
+    for path in ('torch/ranks', 'hosts/late_input', 'hosts/slow_gpu', 'profiles/synth_tpu_3hosts'):
+        said, rows = asked('collectives', path, 'by_op')
+        hidden = any(r['hidden'] for r in rows)
+        c.check(f'collectives of {path} tell whether some are left out', 'costs most' not in said or hidden == ('does not hide, the one' in said), said)
     said, rows = asked('collectives', 'hosts/late_input', 'collectives')
     c.check('a collective without all participants is not said to transfer all the time',
             any(r['participants'] < r['expected'] for r in rows) and 'it transfers for' not in said and 'is not known' in said, said)
