@@ -285,7 +285,7 @@ static bool fill_ops(struct ss_result *out, const struct ss_cluster *c)
 			     .transfers = calloc(n + 1, sizeof(double)),
 			     .waits = calloc(n + 1, sizeof(double)),
 			     .last = calloc(c->hosts.n + 1, sizeof(uint32_t)) };
-	s.t = ss_result_table(out, "by_op", "By Operation", op_cols, SS_COUNT(op_cols));
+	s.t = ss_result_table(out, "by_op", "By operation", op_cols, SS_COUNT(op_cols));
 	bool ok = v && s.transfers && s.waits && s.last && s.t;
 	for (uint32_t i = 0; ok && i < n; i++) {
 		const struct ss_cluster_op *op = &c->ops.v[c->collectives.v[i].op];

@@ -178,7 +178,7 @@ static bool fill_sums(struct ss_result *out, const struct ss_cluster *c, const s
 
 static bool fill_segments(struct ss_result *out, const struct ss_cluster *c, const struct ss_path *p, const struct ss_path_step *st)
 {
-	struct ss_table *t = ss_result_table(out, "segments", "Segments of One Step", segment_cols, SS_COUNT(segment_cols));
+	struct ss_table *t = ss_result_table(out, "segments", "Segments of one step", segment_cols, SS_COUNT(segment_cols));
 	size_t n = st ? st->n : 0, least = n > MOST_ROWS ? n - MOST_ROWS : 0;
 	if (least)
 		ss_result_note(out, SS_INFO,

@@ -98,7 +98,7 @@ static int by_step(const void *a, const void *b)
 
 static bool fill_steps(struct ss_result *out, const struct ss_cluster *c, const struct ss_exposed *x)
 {
-	struct ss_table *t = ss_result_table(out, "device_steps", "Steps of Devices", cols, ss_step_columns(c, SS_COUNT(cols)));
+	struct ss_table *t = ss_result_table(out, "device_steps", "Steps of devices", cols, ss_step_columns(c, SS_COUNT(cols)));
 	struct placed *v = calloc(x->rows.n + 1, sizeof(*v));
 	bool ok = v;
 	if (ok)

@@ -124,7 +124,7 @@ static void add_row(struct ss_table *t, const char *scenario, struct ss_str targ
 
 static bool fill(struct ss_result *out, struct ss_what_if *g, const struct asked *a)
 {
-	struct ss_table *t = ss_result_table(out, "scenarios", "Scenarios and Their Largest Possible Gain", cols, SS_COUNT(cols));
+	struct ss_table *t = ss_result_table(out, "scenarios", "Scenarios and their largest possible gain", cols, SS_COUNT(cols));
 	const struct {
 		enum ss_scenario scenario;
 		struct ss_str target;
