@@ -253,8 +253,8 @@ static bool conclude(const struct ss_request *q, struct ss_result *out, struct s
 		return say_asked(out, t, asked, err);
 	struct ss_greatest top = ss_greatest_row(t, "gain_frac", NULL, NULL);
 	if (top.row == SS_NPOS)
-		ss_result_say(out, SS_STR("None of the changes that were tried makes a step "
-					  "shorter."));
+		ss_result_say(out, SS_STR("None of the changes that were tried makes a step shorter in the replay, which keeps "
+					  "gaps whose reason is not recorded."));
 	else
 		say_row(out, t, top.row);
 	return true;
