@@ -244,6 +244,30 @@ def waits_for_input(binary, scratch):
     return wrong + ([] if len(on_path) >= 4 and all(59000 < v < 61000 for v in on_path) else [f'critical_path: {found}'])
 
 
+def waits_for_collectives(binary, scratch):
+    """What was launched before a collective's end and begins 3 us after it on a free stream has waited for it: 5 of 10 ms are its own."""
+    def event(cat, name, ts, dur, pid=1, tid=1, **args):
+        return {'ph': 'X', 'cat': cat, 'name': name, 'pid': pid, 'tid': tid, 'ts': ts, 'dur': dur, 'args': args}
+
+    comm = {'Collective name': 'allreduce', 'In msg nelems': 4096, 'Out msg nelems': 4096, 'Group size': 8, 'dtype': 'Float', 'Process Group Name': '0'}
+    events, correlation = [], 0
+    for i in range(6):    # the host is far ahead of the device
+        events.append(event('user_annotation', f'ProfilerStep#{i}', 1000 * i, 990))
+        for name, stream, begin, lasts, args in (('forward_kernel', 7, 200, 3000, {}), ('ncclDevKernel_AllReduce_Sum_f32_RING_LL', 20, 3201, 5000, comm), ('update_kernel', 7, 8204, 1990, {})):
+            correlation += 1
+            events += [event('cuda_runtime', 'cudaLaunchKernel', 1000 * i + 20 * correlation % 900, 9, correlation=correlation),
+                       event('kernel', name, 20000 + 10000 * i + begin, lasts, 0, stream, device=0, stream=stream, correlation=correlation, **args)]
+    path = os.path.join(scratch, 'waits_for_collectives.json')
+    with open(path, 'w') as f:
+        json.dump({'schemaVersion': 1, 'distributedInfo': {'backend': 'nccl', 'rank': 0, 'world_size': 8}, 'traceEvents': events}, f)
+    answer, why = ask(binary, {'tool': 'what_if'}, path)
+    if not answer:
+        return [why]
+    found = rows({'table': 'scenarios', 'key': ['scenario'], 'cols': ['step_now_us', 'step_us']}, answer)
+    now, then = found.get(('free_communication',), [0, 0])
+    return [] if abs(now - 10000) < 10 and 4900 < then < 5100 else [f'what_if: {found}']
+
+
 def random_forms(binary, scratch, seeds=(*range(12), 152)):
     """Random traces in the forms of several versions and makers say what a slow and plain reading says; 152: the first step starts nothing."""
     wrong = []
@@ -868,7 +892,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, waits_for_input, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, nested_calls, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, ranks_late_in_turn, devices_of_a_snapshot, gloo_late_rank, repeated_steps, repeated_over_ranks, same_figures, habits, recompiled, periodic, folded, whole_names, of_no_operator, hostile_pickle, spans):
+        for check in (bad_input, held, names, waits_for_input, waits_for_collectives, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, nested_calls, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, ranks_late_in_turn, devices_of_a_snapshot, gloo_late_rank, repeated_steps, repeated_over_ranks, same_figures, habits, recompiled, periodic, folded, whole_names, of_no_operator, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

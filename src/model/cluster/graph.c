@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define NEAR_PS INT64_C(300000)
+#define SOON_PS INT64_C(20000000)
 #define MOST_STREAMS 4096
 #define MOST_WAITS 8	/* operations of other streams that one operation waits for */
 
@@ -317,37 +318,75 @@ static void before_on_stream(const struct lane *l, uint32_t *before)
 
 /* ---- waiting across streams ---- */
 
+/* Was it launched before another one that its thread launched later? */
+static bool is_before(const struct lane *l, uint32_t other, uint32_t i)
+{
+	return l->stream[other] != l->stream[i] && l->launch[other] != SS_NO_LAUNCH && l->launch[other] < l->launch[i];
+}
+
+static bool note_wait(struct making *m, const struct ss_node *n, const struct ss_node *o)
+{
+	while (m->waits.n <= n->name)
+		if (!ss_vec_push(&m->waits, ((struct waits){ .n = 0 })))
+			return false;
+	struct waits *w = &m->waits.v[n->name];
+	bool known = false;
+	for (uint32_t q = 0; q < w->n; q++)
+		known |= w->names[q] == o->name;
+	if (!known && w->n < MOST_WAITS)
+		w->names[w->n++] = o->name;
+	return true;
+}
+
+/*
+ * The collective that something waited for which had been launched before its end and then began soon
+ * after it: a GPU takes 1 to 5 us to see an event of another stream, some up to 20. UINT32_MAX: none.
+ */
+static uint32_t collective_before(const struct making *m, const struct lane *l, uint32_t i, int64_t free_ps)
+{
+	const struct ss_node *n = &m->g->nodes.v[l->first + i];
+	uint32_t launch = launch_node(m, m->c->devices.v[n->where].part, l->launch[i]);
+	if (launch == UINT32_MAX)
+		return UINT32_MAX;
+	for (uint32_t k = ended_by(m, l, n->begin_ps); k-- > 0;) {
+		uint32_t other = l->by_end[k];
+		const struct ss_node *o = &m->g->nodes.v[l->first + other];
+		int64_t late_ps = n->begin_ps - o->end_ps;
+		if (late_ps > SOON_PS || n->begin_ps - free_ps < 10 * late_ps || m->g->nodes.v[launch].end_ps > o->end_ps)
+			break;
+		if (o->kind == SS_NODE_MEMBER && is_before(l, other, i))
+			return other;
+	}
+	return UINT32_MAX;
+}
+
 /*
  * An operation that begins, after a gap on its own stream, just when something on another stream
  * ends, waits for that: in all its executions.
  */
 static bool find_waits(struct making *m, const struct lane *l, const uint32_t *before)
 {
-	for (uint32_t i = 0; i < l->n; i++) {
+	bool ok = true;
+	for (uint32_t i = 0; ok && i < l->n; i++) {
 		const struct ss_node *n = &m->g->nodes.v[l->first + i];
 		int64_t free_ps = before[i] == UINT32_MAX ? INT64_MIN : m->g->nodes.v[l->first + before[i]].end_ps;
 		if (before[i] == UINT32_MAX || n->begin_ps - free_ps <= NEAR_PS || l->launch[i] == SS_NO_LAUNCH)
 			continue;
-		for (uint32_t k = ended_by(m, l, n->begin_ps + NEAR_PS); k-- > 0;) {
+		bool found = false;
+		for (uint32_t k = ended_by(m, l, n->begin_ps + NEAR_PS); ok && k-- > 0;) {
 			uint32_t other = l->by_end[k];
 			const struct ss_node *o = &m->g->nodes.v[l->first + other];
 			if (o->end_ps < n->begin_ps - NEAR_PS)
 				break;
-			if (l->stream[other] == l->stream[i] || o->begin_ps >= n->begin_ps || l->launch[other] == SS_NO_LAUNCH ||
-			    l->launch[other] >= l->launch[i])
+			if (o->begin_ps >= n->begin_ps || !is_before(l, other, i))
 				continue;
-			while (m->waits.n <= n->name)
-				if (!ss_vec_push(&m->waits, ((struct waits){ .n = 0 })))
-					return false;
-			struct waits *w = &m->waits.v[n->name];
-			bool known = false;
-			for (uint32_t q = 0; q < w->n; q++)
-				known |= w->names[q] == o->name;
-			if (!known && w->n < MOST_WAITS)
-				w->names[w->n++] = o->name;
+			found = true;
+			ok = note_wait(m, n, o);
 		}
+		uint32_t other = found ? UINT32_MAX : collective_before(m, l, i, free_ps);
+		ok = ok && (other == UINT32_MAX || note_wait(m, n, &m->g->nodes.v[l->first + other]));
 	}
-	return true;
+	return ok;
 }
 
 /* ---- edges ---- */
