@@ -268,6 +268,32 @@ def waits_for_collectives(binary, scratch):
     return [] if abs(now - 10000) < 10 and 4900 < then < 5100 else [f'what_if: {found}']
 
 
+def waits_in_a_copy(binary, scratch):
+    """loss.item(): the call that copies lasts until the kernel before the copy is done, so its 8 ms are the kernel's and not the host's."""
+    def event(cat, name, ts, dur, pid=1, tid=1, **args):
+        return {'ph': 'X', 'cat': cat, 'name': name, 'pid': pid, 'tid': tid, 'ts': ts, 'dur': dur, 'args': args}
+
+    events = []
+    for i in range(6):
+        t = 10000 * i
+        events += [event('user_annotation', f'ProfilerStep#{i}', t, 9990), event('cuda_runtime', 'cudaLaunchKernel', t + 900, 10, correlation=2 * i + 1),
+                   event('cuda_runtime', 'cudaMemcpyAsync', t + 920, 8070, correlation=2 * i + 2),
+                   event('kernel', 'big_kernel', t + 930, 8000, 0, 7, device=0, stream=7, correlation=2 * i + 1),
+                   event('gpu_memcpy', 'Memcpy DtoH (Device -> Pageable)', t + 8940, 30, 0, 7, device=0, stream=7, correlation=2 * i + 2)]
+    path = os.path.join(scratch, 'waits_in_a_copy.json')
+    with open(path, 'w') as f:
+        json.dump({'schemaVersion': 1, 'traceEvents': events}, f)
+    wrong = []
+    answer, why = ask(binary, {'tool': 'what_if'}, path)
+    found = rows({'table': 'scenarios', 'key': ['scenario'], 'cols': ['step_now_us', 'step_us']}, answer) if answer else {}
+    now, then = found.get(('op_twice_as_fast',), [0, 0])
+    wrong += [] if abs(now - 10000) < 10 and 5900 < then < 6100 else [f'what_if: {why} {found}']
+    answer, why = ask(binary, {'tool': 'critical_path'}, path)
+    found = rows({'table': 'categories', 'key': ['step_num', 'category'], 'cols': ['path_us']}, answer) if answer else {}
+    on_path = [v for (step, category), (v,) in found.items() if category == 'compute']
+    return wrong + ([] if len(on_path) >= 4 and all(7900 < v < 8100 for v in on_path) else [f'critical_path: {why} {found}'])
+
+
 def random_forms(binary, scratch, seeds=(*range(12), 152)):
     """Random traces in the forms of several versions and makers say what a slow and plain reading says; 152: the first step starts nothing."""
     wrong = []
@@ -892,7 +918,7 @@ def main():
                     failed += bool(wrong)
                     for line in wrong[:5]:
                         print(f'{label}: {block["tool"]} {block["table"]}: {line}')
-        for check in (bad_input, held, names, waits_for_input, waits_for_collectives, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, nested_calls, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, ranks_late_in_turn, devices_of_a_snapshot, gloo_late_rank, repeated_steps, repeated_over_ranks, same_figures, habits, recompiled, periodic, folded, whole_names, of_no_operator, hostile_pickle, spans):
+        for check in (bad_input, held, names, waits_for_input, waits_for_collectives, waits_in_a_copy, random_forms, torch_xla, clocks, long_text, reads_on_a_cpu, many_devices, nested_calls, memory_of_operators, profiler_itself, words_of_pytorch, same_ids, recording_itself, empty_recording, gloo_ranks, ranks_late_in_turn, devices_of_a_snapshot, gloo_late_rank, repeated_steps, repeated_over_ranks, same_figures, habits, recompiled, periodic, folded, whole_names, of_no_operator, hostile_pickle, spans):
             wrong = check(binary, scratch)
             passed += not wrong
             failed += bool(wrong)

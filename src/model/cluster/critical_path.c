@@ -390,6 +390,27 @@ static bool take_turns(struct walking *w, const struct ss_skeleton *part, int64_
 	return launched;
 }
 
+/*
+ * To the device, where a long call lasted until the copy that it launched was done (graph.c). False:
+ * memory is out.
+ */
+static bool leave_blocking(struct walking *w, const struct ss_skeleton *part, uint32_t event, int64_t near)
+{
+	const struct ss_skel_device *d = ss_cluster_device(part, &w->c->devices.v[w->device]);
+	const struct ss_skel_host_event *e = &part->events.v[event];
+	if (part->on_cpu || e->cls != SS_HOST_LAUNCH_EVENT || e->end_ps - e->begin_ps < SS_CALL_BLOCKS_PS)
+		return true;
+	const uint32_t *launched = launched_by(w, part, d);
+	const struct ss_skel_span *v = launched && launched[event] != SS_NONE ? &d->spans.v[launched[event]] : NULL;
+	if (!v || v->begin_ps < e->begin_ps || v->end_ps > e->end_ps + near || v->end_ps > w->t)
+		return launched;
+	w->on_host = false;
+	uint32_t host = SS_PATH_ON_HOST | w->c->devices.v[w->device].host;
+	int64_t until = w->t;
+	w->t = v->end_ps;
+	return add(w, host, SS_PATH_HOST, SS_STR("launch"), v->end_ps, until);
+}
+
 static bool move_on_host(struct walking *w, struct ss_err *err)
 {
 	const struct ss_cluster_device *d = &w->c->devices.v[w->device];
@@ -398,10 +419,12 @@ static bool move_on_host(struct walking *w, struct ss_err *err)
 	struct track t;
 	struct ending at = { 0 };
 	bool found = false, others = false;
+	uint32_t event = 0;
 	if (!host_track(w, d->part, &t, err))
 		return false;
 	for (size_t i = ended_by(&t, w->t + near); i-- > 0 && !found;) {
 		at = ending_at(&t, i);
+		event = t.order[i];
 		found = at.thread == w->thread && at.begin_ps < w->t;
 		others |= at.thread != w->thread && at.host_class == SS_HOST_LAUNCH_EVENT;
 	}
@@ -430,6 +453,10 @@ static bool move_on_host(struct walking *w, struct ss_err *err)
 			return true;
 		}
 	}
+	if (!leave_blocking(w, t.part, event, near))
+		return ss_fail_mem(err);
+	if (!w->on_host)
+		return true;
 	bool input = at.host_class == SS_HOST_INPUT_EVENT;
 	struct ss_str op = input ? SS_STR("input") : at.host_class == SS_HOST_LAUNCH_EVENT ? SS_STR("launch") : SS_STR("host");
 	bool ok = add(w, host, input ? SS_PATH_INPUT : SS_PATH_HOST, op, at.begin_ps, w->t);

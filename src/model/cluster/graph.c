@@ -38,6 +38,7 @@ struct part_events {
 	bool on_cpu;
 	/* By node: the launch by another thread that it follows; UINT32_MAX: none. While the part's edges are made. */
 	uint32_t *follows;
+	uint32_t *last_op;	/* the operation that it launched and that ends last; UINT32_MAX: none */
 };
 
 struct making {
@@ -492,6 +493,12 @@ static void take_turns(struct making *m, uint32_t part, const struct lane *l, ui
 	events->follows[first - events->first] = other;
 }
 
+static void note_last_op(const struct making *m, uint32_t *last, uint32_t op)
+{
+	if (*last == UINT32_MAX || m->g->nodes.v[*last].end_ps <= m->g->nodes.v[op].end_ps)
+		*last = op;
+}
+
 static bool link_device(struct making *m, uint32_t device, const uint32_t *before)
 {
 	struct lane *l = &m->lanes[device];
@@ -505,6 +512,8 @@ static bool link_device(struct making *m, uint32_t device, const uint32_t *befor
 		if (before[i] != UINT32_MAX)
 			take_turns(m, part, l, i, before[i]);
 		uint32_t launch = launch_node(m, part, l->launch[i]);
+		if (launch != UINT32_MAX)
+			note_last_op(m, &m->events[part].last_op[launch - m->events[part].first], l->first + i);
 		/* A copy from memory that is not pinned begins within the call. */
 		if (ok && launch != UINT32_MAX && m->g->nodes.v[launch].begin_ps <= n->begin_ps &&
 		    (!i || l->launch[i] != l->launch[i - 1]))
@@ -601,6 +610,16 @@ static bool link_launch(struct making *m, uint32_t part, struct ss_node *n, uint
 	return last == SS_NONE || add_edge(m, last, false, false);
 }
 
+/* A copy to memory that is not pinned: the call lasts until it is done, and with it all before it on its stream. */
+static bool link_blocking(struct making *m, struct ss_node *n, uint32_t op)
+{
+	const struct ss_node *o = &m->g->nodes.v[op];
+	if (n->end_ps - n->begin_ps < SS_CALL_BLOCKS_PS || o->begin_ps < n->begin_ps || o->end_ps > n->end_ps + NEAR_PS)
+		return true;
+	n->kind = SS_NODE_WAIT;
+	return add_edge(m, op, false, true);
+}
+
 /* Threads in their order; what is inside of another event moves with it. */
 static bool link_events(struct making *m, uint32_t part)
 {
@@ -627,6 +646,8 @@ static bool link_events(struct making *m, uint32_t part)
 			ok = add_edge(m, other, false, false);
 		if (ok && n->kind == SS_NODE_WAIT)
 			ok = link_wait(m, part, n);
+		else if (ok && !events->on_cpu && events->last_op[i] != UINT32_MAX)
+			ok = link_blocking(m, n, events->last_op[i]);
 		else if (ok && events->on_cpu && n->cls == SS_HOST_LAUNCH_EVENT && *before != UINT32_MAX)
 			ok = link_launch(m, part, n, *before);
 		if (ok)
@@ -734,9 +755,10 @@ static bool link_part(struct making *m, uint32_t p, uint32_t *before)
 	const struct ss_cluster_host *h = &m->c->hosts.v[m->c->parts[p].host];
 	struct part_events *events = &m->events[p];
 	events->follows = malloc(((size_t)events->n + 1) * sizeof(*events->follows));
-	bool ok = events->follows;
+	events->last_op = malloc(((size_t)events->n + 1) * sizeof(*events->last_op));
+	bool ok = events->follows && events->last_op;
 	for (uint32_t i = 0; ok && i < events->n; i++)
-		events->follows[i] = UINT32_MAX;
+		events->follows[i] = events->last_op[i] = UINT32_MAX;
 	for (uint32_t d = h->first_device; ok && d < h->first_device + h->ndevices; d++) {
 		if (m->c->devices.v[d].part != p)
 			continue;
@@ -746,7 +768,8 @@ static bool link_part(struct making *m, uint32_t p, uint32_t *before)
 	}
 	ok = ok && link_events(m, p);
 	free(events->follows);
-	events->follows = NULL;
+	free(events->last_op);
+	events->follows = events->last_op = NULL;
 	return ok;
 }
 

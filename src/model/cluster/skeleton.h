@@ -75,6 +75,9 @@ struct ss_skel_device {
 	SS_VEC(struct ss_skel_comm) comms;	/* by begin */
 };
 
+/* A launch that lasts so long, until what it launched is done, waits for it: a copy to memory that is not pinned. */
+#define SS_CALL_BLOCKS_PS INT64_C(50000000)
+
 enum ss_skel_host_class { SS_HOST_INPUT_EVENT, SS_HOST_LAUNCH_EVENT, SS_HOST_WAIT_EVENT };
 
 struct ss_skel_host_event {
