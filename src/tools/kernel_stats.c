@@ -238,7 +238,7 @@ static void say_namesakes(struct ss_result *out, const struct ss_table *t, struc
 	for (size_t i = 0; i < t->nrows; i++) {
 		struct ss_str name = ss_cell_str(t, i, "kernel_name");
 		if (!ss_str_eq(name, kernel) && ss_str_eq(ss_cxx_short_name(name, out->arena), brief))
-			ss_strmap_add(&others, name);
+			out->arena->no_memory |= ss_strmap_add(&others, name) == SS_NONE;
 	}
 	if (others.n)
 		ss_say(out, "%s %s the same short name.", ss_count_words(others.n, "other kernel").s,
@@ -248,13 +248,14 @@ static void say_namesakes(struct ss_result *out, const struct ss_table *t, struc
 
 static bool conclude(const struct ss_request *q, struct ss_result *out, struct ss_err *err)
 {
+	(void)q;
 	(void)err;
 	const struct ss_table *t = ss_result_at(out, 0);
 	/* Rows of a kernel differ in the operation and the grid. */
 	struct ss_greatest top = ss_greatest_kind(t, "total_duration_us", ss_kind_of_column, "kernel_name");
 	if (top.row == SS_NPOS)
 		return true;
-	struct ss_str kernel = ss_cell_str(t, top.row, "kernel_name"), brief = ss_cxx_short_name(kernel, q->arena);
+	struct ss_str kernel = ss_cell_str(t, top.row, "kernel_name"), brief = ss_cxx_short_name(kernel, out->arena);
 	ss_say(out, "The kernel '" SS_FMT "' takes the most time: %s of all kernels, in %s.", SS_ARG(brief),
 	       ss_share_words(SS_UNIT_US, top.value, top.sum).s, ss_count_words(launches(t, kernel), "launch").s);
 	say_namesakes(out, t, kernel, brief);

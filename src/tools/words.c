@@ -126,9 +126,13 @@ struct ss_greatest ss_greatest_kind(const struct ss_table *t, const char *col, s
 	for (size_t i = 0; kinds && i < t->nrows; i++) {
 		double v = ss_cell_f64(t, i, col);
 		struct ss_str of = v > 0 ? kind(t, i, arg) : (struct ss_str){ NULL, 0 };
-		uint32_t k = of.p ? ss_strmap_add(&known, of) : SS_NONE;
-		if (k == SS_NONE)
+		if (!of.p)
 			continue;
+		uint32_t k = ss_strmap_add(&known, of);
+		if (k == SS_NONE) {
+			t->arena->no_memory = true;
+			break;
+		}
 		/* `sum` is the greatest number of the kind so far. */
 		if (v > kinds[k].sum) {
 			kinds[k].sum = v;
@@ -142,6 +146,7 @@ struct ss_greatest ss_greatest_kind(const struct ss_table *t, const char *col, s
 			g.row = kinds[k].row;
 			g.value = kinds[k].value;
 		}
+	t->arena->no_memory |= !kinds;
 	ss_strmap_free(&known);
 	free(kinds);
 	return g;

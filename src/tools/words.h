@@ -49,7 +49,10 @@ struct ss_greatest ss_greatest_row(const struct ss_table *t, const char *col, co
 /* The kind of a row; p NULL: it does not count. */
 typedef struct ss_str ss_kind_fn(const struct ss_table *t, size_t row, const void *arg);
 
-/* The same of kinds of row, each the sum of its rows. `row` is the one of that kind with the greatest number. */
+/*
+ * The same of kinds of row, each the sum of its rows. `row` is the one of that kind with the greatest
+ * number. The arena of the table remembers that memory was out.
+ */
 struct ss_greatest ss_greatest_kind(const struct ss_table *t, const char *col, ss_kind_fn *kind, const void *arg);
 /* For that: the text in the column that `arg` names. */
 ss_kind_fn ss_kind_of_column;

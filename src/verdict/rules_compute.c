@@ -72,14 +72,16 @@ struct largest {
 	double ps, share;
 };
 
-static void add_named(struct ss_strmap *names, struct largest *sums, const struct ss_judged_unit *u)
+static bool add_named(struct ss_strmap *names, struct largest *sums, const struct ss_judged_unit *u)
 {
 	for (size_t i = 0; i < u->u->nsubjects; i++) {
 		const struct ss_time_subject *s = &u->u->subjects[i];
 		double ps = s->class == SS_TIME_COMPUTE ? (double)ss_subject_ps(s, false) : 0;
-		uint32_t k = ps > 0 ? ss_strmap_add(names, s->name) : SS_NONE;
-		if (k == SS_NONE)
+		if (!(ps > 0))
 			continue;
+		uint32_t k = ss_strmap_add(names, s->name);
+		if (k == SS_NONE)
+			return false;
 		sums[k].ps += ps;
 		if (ps > sums[k].share) {
 			sums[k].share = ps; /* until all are known: on one device */
@@ -87,9 +89,10 @@ static void add_named(struct ss_strmap *names, struct largest *sums, const struc
 			sums[k].s = s;
 		}
 	}
+	return true;
 }
 
-static struct largest largest_of_all(const struct ss_judge *j)
+static struct largest largest_of_all(struct ss_judge *j)
 {
 	struct ss_strmap names = { 0 };
 	struct largest *sums, best = { 0 };
@@ -98,14 +101,16 @@ static struct largest largest_of_all(const struct ss_judge *j)
 	for (size_t i = 0; i < j->nunits; i++)
 		most += j->units[i].u->nsubjects;
 	sums = calloc(most + 1, sizeof(*sums));
-	for (size_t i = 0; sums && i < j->nunits; i++) {
+	bool ok = sums;
+	for (size_t i = 0; ok && i < j->nunits; i++) {
 		const struct ss_judged_unit *u = &j->units[i];
 		if (!names_largest(u))
 			continue;
 		compute_ps += ss_unit_step_frac(u, SS_TIME_COMPUTE) * (double)u->u->window_ps;
-		add_named(&names, sums, u);
+		ok = add_named(&names, sums, u);
 	}
-	for (uint32_t k = 0; sums && k < names.n; k++)
+	j->no_memory |= !ok;
+	for (uint32_t k = 0; ok && k < names.n; k++)
 		best = sums[k].ps > best.ps && !ss_str_is(sums[k].s->name, SS_NAMELESS) ? sums[k] : best;
 	best.share = compute_ps > 0 ? best.ps / compute_ps : 0;
 	ss_strmap_free(&names);
