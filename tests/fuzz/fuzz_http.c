@@ -60,6 +60,22 @@ static void start(void)
 	}
 }
 
+/* A connection keeps its port for a minute: other fuzzers on this machine may have taken all of them. */
+static int reach(const struct sockaddr_in *to)
+{
+	for (int tries = 0; tries < 600; tries++) {
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (fd >= 0 && connect(fd, (const struct sockaddr *)to, sizeof(*to)) == 0)
+			return fd;
+		if (fd < 0 || errno != EADDRNOTAVAIL)
+			break;
+		close(fd);
+		usleep(100000);
+	}
+	perror("connect");
+	abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char drop[65536];
@@ -69,9 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(ss_server_port(servers[data[0] & 1])),
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) != 0)
-		abort();
+	int fd = reach(&to);
 	/* The server may close before it has read all. */
 	for (size_t at = 1; at < size;) {
 		ssize_t n = send(fd, data + at, size - at, MSG_NOSIGNAL);
