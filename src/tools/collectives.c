@@ -426,20 +426,20 @@ static bool any_hidden(const struct ss_table *t)
 /* What an execution costs on average. */
 static void say_cost(struct ss_result *out, const struct ss_table *t, const struct cost *c, const struct last *l)
 {
-	const char *which = any_hidden(t) ? "Of the collectives that compute does not hide, the one" : "The collective";
+	const char *among = any_hidden(t) ? " among those that compute does not hide" : "";
 	struct ss_words transfer = ss_value_words(SS_UNIT_US, c->transfer_us / (double)c->seen);
 	double wait_us = c->wait_us / (double)c->seen;
 	/* Where participants have no recording, the last one is not known. */
 	const char *takes = l->parted ? "takes" : "transfers for";
 	if (c->seen < c->n)
 		ss_say(out,
-		       "%s that costs most is '" SS_FMT
+		       "The collective that costs most%s is '" SS_FMT
 		       "', executed %s. Where compute does not hide it (%s), it %s %s on average.",
-		       which, SS_ARG(c->op), ss_count_words((double)c->n, "time").s,
+		       among, SS_ARG(c->op), ss_count_words((double)c->n, "time").s,
 		       ss_count_words((double)c->seen, "time").s, takes, transfer.s);
 	else
-		ss_say(out, "%s that costs most is '" SS_FMT "', executed %s: it %s %s on average.", which, SS_ARG(c->op),
-		       ss_count_words((double)c->n, "time").s, takes, transfer.s);
+		ss_say(out, "The collective that costs most%s is '" SS_FMT "', executed %s: it %s %s on average.", among,
+		       SS_ARG(c->op), ss_count_words((double)c->n, "time").s, takes, transfer.s);
 	if (l->parted)
 		ss_say(out, "How much of that is waiting for the participants without a recording is not known.");
 	if (wait_us > 0)

@@ -384,9 +384,9 @@ static bool say_target(struct ss_result *out, const struct ss_table *t)
 		return ok;
 	program = ss_program_words(t, (size_t)target, "name");
 	ss_say(out,
-	       "%s largest possible saving is at '" SS_FMT "'" SS_FMT
+	       "The largest possible saving%s is at '" SS_FMT "'" SS_FMT
 	       ": if it ran at the limits of the device, at most %s of the time would be saved.",
-	       may_save_more(t, wasted) ? "Of the operations whose work (FLOPs, bytes) is known, the" : "The",
+	       may_save_more(t, wasted) ? " among the operations whose work (FLOPs, bytes) is known" : "",
 	       SS_ARG(shown_name(out, ss_cell_str(t, (size_t)target, "name"))), SS_ARG(program),
 	       ss_value_words(SS_UNIT_FRAC, wasted).s);
 	return true;

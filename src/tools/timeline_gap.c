@@ -261,7 +261,7 @@ static void say_share(struct ss_result *r, const struct search *s)
 		count += u->count[i];
 	struct ss_words share = ss_value_words(SS_UNIT_FRAC, window_ps ? (double)u->ps[c] / (double)window_ps : 0);
 	if (u->count[c] < 2)
-		ss_say(r, "Of %s, no other has this main cause (" SS_FMT "). It is %s of the time that was searched.",
+		ss_say(r, "No other of %s has this main cause (" SS_FMT "). It is %s of the time that was searched.",
 		       ss_count_words((double)count, "gap").s, SS_ARG(class), share.s);
 	else
 		ss_say(r, "%llu of %llu gaps have the same main cause (" SS_FMT "): %s in all, %s of the time that was searched.",

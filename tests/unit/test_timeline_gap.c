@@ -139,7 +139,7 @@ static void a_gap_says_what_it_waits_for(void **state)
 	assert_has(text, "/device:GPU:0 does nothing for 650.0 us. For 500.0 us of this, the program's own code runs on the host.");
 	assert_has(text, "'add_kernel' ends it.");
 	assert_has(text, "'python', is mostly in '$data.py:3 read'.");
-	assert_has(text, "Of 3 gaps, no other has this main cause (host code). It is 65.0% of the time that was searched.");
+	assert_has(text, "No other of 3 gaps has this main cause (host code). It is 65.0% of the time that was searched.");
 	assert_has(text, "\"ended_by\":{\"event\":");
 	assert_has(text, "\"launch\":null");
 }
