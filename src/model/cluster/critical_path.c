@@ -369,7 +369,7 @@ static uint32_t next_launched(const struct walking *w, const struct ss_skeleton 
 }
 
 /*
- * Threads that launch onto one stream take turns (graph.c): to the launch by another thread that the
+ * Threads that launch onto one stream take turns (graph_edges.c): to the launch by another thread that the
  * next launch of this one follows. Nothing changes where its own thread did something since, at
  * `own_end_ps`. False: memory is out.
  */
@@ -391,7 +391,7 @@ static bool take_turns(struct walking *w, const struct ss_skeleton *part, int64_
 }
 
 /*
- * To the device, where a long call lasted until the copy that it launched was done (graph.c). False:
+ * To the device, where a long call lasted until the copy that it launched was done (graph_edges.c). False:
  * memory is out.
  */
 static bool leave_blocking(struct walking *w, const struct ss_skeleton *part, uint32_t event, int64_t near)
