@@ -1,7 +1,6 @@
 /* graph.c - see graph.h. */
 #include "model/cluster/graph_making.h"
 
-#include "base/bisect.h"
 #include "base/heap.h"
 #include "base/sort.h"
 
@@ -95,14 +94,6 @@ static bool mark_async(struct placing *p)
 	p->m->g->least_ps[p->device] = least == INT64_MAX ? 0 : least;
 	ss_u64map_free(&ends);
 	return ok;
-}
-
-int64_t ss_node_step(const struct ss_cluster *c, const struct ss_node *n)
-{
-	const struct ss_cluster_device *cd = &c->devices.v[n->where];
-	uint32_t lo = 0, hi = cd->nsteps;
-	SS_BISECT(lo, hi, mid, c->steps.v[cd->first_step + mid].end_ps < n->end_ps);
-	return lo < cd->nsteps ? c->steps.v[cd->first_step + lo].num : SS_NO_STEP;
 }
 
 static bool add_node(struct placing *p, struct ss_graph_lane *l, uint32_t k)

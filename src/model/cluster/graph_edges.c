@@ -289,6 +289,14 @@ static bool link_device(struct ss_graph_making *m, uint32_t device, const uint32
 	return ok;
 }
 
+int64_t ss_node_step(const struct ss_cluster *c, const struct ss_node *n)
+{
+	const struct ss_cluster_device *cd = &c->devices.v[n->where];
+	uint32_t lo = 0, hi = cd->nsteps;
+	SS_BISECT(lo, hi, mid, c->steps.v[cd->first_step + mid].end_ps < n->end_ps);
+	return lo < cd->nsteps ? c->steps.v[cd->first_step + lo].num : SS_NO_STEP;
+}
+
 /* Does the device count for a wait of this part: those of the part, or all of its host? */
 static bool counts(const struct ss_graph_making *m, uint32_t device, uint32_t part, bool whole_host)
 {
