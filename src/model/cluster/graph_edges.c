@@ -83,7 +83,7 @@ static void before_on_stream(const struct ss_graph_lane *l, uint32_t *before)
 
 /* ---- waiting across streams ---- */
 
-/* Was it launched before another one that its thread launched later? */
+/* Was `other` launched before `i`, onto another stream? */
 static bool is_before(const struct ss_graph_lane *l, uint32_t other, uint32_t i)
 {
 	return l->stream[other] != l->stream[i] && l->launch[other] != SS_NO_LAUNCH && l->launch[other] < l->launch[i];
